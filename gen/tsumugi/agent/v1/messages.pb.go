@@ -1107,7 +1107,7 @@ func (x *ApprovalChange) GetChange() string {
 // Refused is something that was not done.
 type Refused struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// A word, such as TRANSITION_REFUSED, INVALID_ANSWER or CHECK_SAID_NO.
+	// A word, such as TRANSITION_REFUSED, INVALID_ANSWER, CHECK_SAID_NO or, of a question or a plan that has no effect, NOT_ASKED.
 	Reason string `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"`
 	// A sentence.
 	Message string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`

@@ -126,7 +126,7 @@ func (e Answered) beside(c *change) {
 		return
 	}
 	e.Step = ""
-	c.refused(e, ReasonRefused, "beside calls nothing else is asked: "+strings.Join(all, ", ")+" had no effect; give it in an answer without calls")
+	c.refused(e, ReasonNotAsked, "beside calls nothing else is asked: "+strings.Join(all, ", ")+" had no effect; give it in an answer without calls")
 }
 
 // unasked refuses the question of an answer that is taken and asks nothing: a question ends the turn and waits for a person (C32), and one answer opens
@@ -140,7 +140,7 @@ func (e Answered) unasked(c *change) {
 		why = "beside an approval nothing else is asked"
 	}
 	e.Step = ""
-	c.refused(e, ReasonRefused, why+": the question had no effect; ask it in an answer without calls, with next_step pending_user")
+	c.refused(e, ReasonNotAsked, why+": the question had no effect; ask it with next_step pending_user, beside nothing else that a person is asked")
 }
 
 // Bars says why nothing of an answer with calls is taken, in words for the model; empty: each call is judged by itself. Whoever carries out reads
@@ -189,7 +189,11 @@ func (c *change) refused(e Answered, why Reason, text string) {
 	if e.Step != "" {
 		c.Turn.Refused = string(e.Step) + ", " + text
 	}
-	c.note(Note{Of: OfRefusal, ID: c.Turn.Utterance, From: string(c.Step), To: string(e.Step), Reason: why, Text: text, Allowed: c.m.Allowed(c.Step, e.AskPlan)})
+	note := Note{Of: OfRefusal, ID: c.Turn.Utterance, From: string(c.Step), To: string(e.Step), Reason: why, Text: text}
+	if why != ReasonNotAsked { // It is no move that was refused.
+		note.Allowed = c.m.Allowed(c.Step, e.AskPlan)
+	}
+	c.note(note)
 }
 
 // refusedEnd refuses the end of the task: the whole answer, but for a move that it made first.

@@ -128,7 +128,7 @@ func TestCallsWin(t *testing.T) {
 	} {
 		after, notes, err := machine.Apply(s, e)
 		refused := slices.IndexFunc(notes, func(n Note) bool { return n.Of == OfRefusal && !n.Whole() })
-		if err != nil || refused < 0 || after.Turn.Running != Working || len(after.Calls) != len(e.Calls) || after.Question.ID != "" {
+		if err != nil || refused < 0 || notes[refused].Reason != ReasonNotAsked || notes[refused].Allowed != nil || after.Turn.Running != Working || len(after.Calls) != len(e.Calls) || after.Question.ID != "" {
 			t.Errorf("%+v: %+v, %+v, %v", e, after, notes, err)
 		}
 	}
@@ -165,6 +165,9 @@ func TestAQuestionThatIsNotAsked(t *testing.T) {
 		for _, n := range notes {
 			if n.Of == OfRefusal && !n.Whole() && strings.Contains(n.Text, "question") {
 				part = append(part, n.Text)
+				if n.Reason != ReasonNotAsked || n.Allowed != nil {
+					t.Errorf("%s: it is told as a move: %+v", name, n)
+				}
 			}
 		}
 		if err != nil || after.Turn.Running != tt.running || (after.Question.ID != "") != (name == "it is asked") {

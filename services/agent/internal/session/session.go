@@ -92,6 +92,9 @@ const (
 	ReasonCanceled    Reason = "CANCELED"
 )
 
+// ReasonNotAsked is why a part of an answer was refused that a person would be asked: no transition, and nothing stops for it.
+const ReasonNotAsked Reason = "NOT_ASKED"
+
 // Why a call that could have run was voided (field/review-agent.md 2c).
 const (
 	VoidCanceled       Reason = "CANCELED"

@@ -347,7 +347,10 @@ func (a *answer) goOn(w *ledger.Work, notes []session.Note) error {
 	for _, n := range notes {
 		if n.Of == session.OfRefusal {
 			refused = append(refused, n.Text)
-			said["refused"], said["allowed_steps"] = strings.Join(refused, "; "), n.Allowed
+			said["refused"] = strings.Join(refused, "; ")
+			if len(n.Allowed) > 0 {
+				said["allowed_steps"] = n.Allowed
+			}
 		}
 		if n.Whole() && !a.env.StateDelta.Empty() {
 			said["changes"] = untaken

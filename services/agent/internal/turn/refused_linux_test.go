@@ -284,10 +284,10 @@ func TestAQuestionThatIsNotAsked(t *testing.T) {
 		line, told string
 		asks       bool
 	}{
-		"continue":         {say("PLANNING", "continue", "question", "どれ？"), `"refused":"a question waits for the user, and next_step continue does not: the question had no effect; ask it`, false},
+		"continue":         {say("PLANNING", "continue", "question", "どれ？"), `"refused":"a question waits for the user, and next_step continue does not: the question had no effect; ask it with next_step pending_user`, false},
 		"a move":           {say("EXECUTION", "continue", "question", "どれ？"), `next_step continue does not`, false},
 		"beside a plan":    {say("AWAITING_APPROVAL", "pending_user", "plan", plan, "question", "よいですか？"), `"refused_beside_it":"beside an approval nothing else is asked`, true},
-		"two refused ones": {say("REVIEW", "done", "question", "どれ？"), `next_step done does not: the question had no effect; ask it in an answer without calls, with next_step pending_user; one move an utterance`, false},
+		"two refused ones": {say("REVIEW", "done", "question", "どれ？"), `next_step done does not: the question had no effect; ask it with next_step pending_user, beside nothing else that a person is asked; one move an utterance`, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -302,6 +302,9 @@ func TestAQuestionThatIsNotAsked(t *testing.T) {
 			}
 			if told := r.last(); told.Role != llm.RoleUser || strings.Count(told.Content, tt.told) != 1 {
 				t.Errorf("the model was told %+v", told)
+			}
+			if steps := strings.Contains(r.last().Content, "allowed_steps"); steps != (name == "two refused ones") {
+				t.Errorf("of the steps that are allowed it was told %v: %s", steps, r.last().Content)
 			}
 			if n := r.kinds()[audit.Refusal]; n < 1 {
 				t.Errorf("%d rows tell of it", n)
