@@ -27,7 +27,7 @@ func (b *book) await(server string) (told bool) {
 	if b.comes {
 		b.away = false
 	}
-	return (!b.away || b.gone) && !(b.beside && server != "book")
+	return (!b.away || b.gone) && (!b.beside || server == "book")
 }
 
 // in adds the tool of the server to a router.
