@@ -64,7 +64,7 @@ func (w *Work) enter() (err error) {
 	if w.lease, err = w.Lease(w.Session.ID); err != nil || w.lease.Owner == "" {
 		return err
 	}
-	if w.lease.Owner != h.owner && w.ledger.clock.Now().Before(w.lease.Until) {
+	if w.lease.Owner != h.owner && !w.lease.Over(w.ledger.clock.Now()) {
 		return &store.HeldError{Owner: w.lease.Owner, Until: w.lease.Until}
 	}
 	if s := w.Session.State; s.Lifecycle == session.Open && s.Turn.Running == session.Working {

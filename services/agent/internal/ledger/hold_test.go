@@ -101,6 +101,27 @@ func TestATakeOver(t *testing.T) {
 	r.sound(t, "s")
 }
 
+// TestALeaseOfAnotherTime: whoever died under a clock that was a year ahead keeps nobody from the session, and that it died is counted (C54, S16).
+func TestALeaseOfAnotherTime(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.create(t, "s")
+	r.under("p1").events(t, "s", opens...)
+	far := r.clock.Now().AddDate(1, 0, 0)
+	if err := r.store.Update(t.Context(), ns, func(tx store.Tx) error {
+		_, err := tx.Claim("s", "p1", r.clock.Now(), far)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	next := r.under("p2")
+	next.events(t, "s", rests)
+	if rows := r.rows(t, "s"); r.lease(t, "s").Owner != "" || !slices.Contains(rows, "turn PICKED_UP") {
+		t.Errorf("%+v, %v", r.lease(t, "s"), rows)
+	}
+	r.sound(t, "s")
+}
+
 // TestAClaimAlone writes the lease and no row; a session that was given back is not picked up, one that was shelved is.
 func TestAClaimAlone(t *testing.T) {
 	t.Parallel()

@@ -74,7 +74,7 @@ func (l Limits) Check() []session.Violation {
 		}
 	}
 	add(l.Sessions >= 1 && l.Sessions <= MaxSessions, "sessions", fmt.Sprintf("must be 1 to %d, and is %d", MaxSessions, l.Sessions))
-	add(l.Lease >= 100*time.Millisecond && l.Lease <= time.Hour, "lease", fmt.Sprintf("must be 100ms to 1h, and is %s", l.Lease))
+	add(l.Lease >= 100*time.Millisecond && l.Lease <= store.MaxLease, "lease", fmt.Sprintf("must be 100ms to 1h, and is %s", l.Lease))
 	add(l.Sweep >= time.Millisecond && l.Sweep <= time.Second, "sweep", fmt.Sprintf("must be 1ms to 1s, and is %s", l.Sweep))
 	add(l.Grace >= 0 && l.Grace <= time.Hour, "grace", fmt.Sprintf("must be 0s to 1h, and is %s", l.Grace))
 	return wrong

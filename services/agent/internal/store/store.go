@@ -42,6 +42,11 @@ const (
 	MaxBody = 8 << 20
 	// MaxPage bounds a list, in entries.
 	MaxPage = 1000
+	// MaxLease is the longest time for which a session is claimed.
+	MaxLease = time.Hour
+	// Believed is how far ahead the end of a lease may be: by clocks that agree within a minute (field/review-agent.md S16) none ends later. One
+	// that does was claimed under a clock that was wrong: it is over, since its owner would keep everybody off until that time had come.
+	Believed = MaxLease + time.Minute
 )
 
 // Session is a session as it is now.
@@ -103,6 +108,11 @@ type Lease struct {
 	Owner string
 	Until time.Time
 	Epoch int64
+}
+
+// Over says that anybody may take the session: the time of its owner has come, or is too far ahead (Believed). The zero Lease is over.
+func (l Lease) Over(now time.Time) bool {
+	return !now.Before(l.Until) || l.Until.Sub(now) > Believed
 }
 
 // Key names a session of any namespace.
@@ -169,8 +179,8 @@ type Tx interface {
 	// is gone already is no error.
 	PutOutgoing(o Outgoing) error
 	TakeOutgoing(session string, n int64) error
-	// Claim takes a session, or keeps it: the epoch rises where the owner is another one than before. *HeldError where another owner's time
-	// is not over.
+	// Claim takes a session, or keeps it: the epoch rises where the owner is another one than before. *HeldError where another owner's lease
+	// is not over (Lease.Over).
 	Claim(session, owner string, now, until time.Time) (Lease, error)
 	// Release gives it back, if the epoch is still the owner's.
 	Release(session string, epoch int64) error
@@ -185,7 +195,7 @@ type Store interface {
 	Update(ctx context.Context, namespace string, fn func(Tx) error) error
 	// Read runs fn over one committed state.
 	Read(ctx context.Context, namespace string, fn func(View) error) error
-	// Due gives sessions of all namespaces whose Wake has come and whose lease is over or is owner's, the longest waiting first; and the
+	// Due gives sessions of all namespaces whose Wake has come and whose lease is over (Lease.Over) or is owner's, the longest waiting first; and the
 	// next time at which one will be, the zero time for none.
 	Due(ctx context.Context, owner string, now time.Time, limit int) ([]Key, time.Time, error)
 	// Telling gives the sessions of all namespaces of which something is to be told, by namespace and id, behind one of them. The zero Key

@@ -68,8 +68,9 @@ const (
 	SELECT (SELECT min(ns) FROM sessions WHERE ns > found.ns) FROM found WHERE ns IS NOT NULL) SELECT ns FROM found WHERE ns IS NOT NULL LIMIT ?`
 	getLease = "SELECT holder, held, epoch FROM sessions WHERE ns = ? AND id = ?"
 	setLease = "UPDATE sessions SET holder = ?, held = ?, epoch = ? WHERE ns = ? AND id = ?"
-	listDue  = "SELECT ns, id FROM sessions WHERE wake > 0 AND wake <= ? AND (held <= ?1 OR holder = ?) ORDER BY wake, ns, id LIMIT ?"
-	nextDue  = "SELECT coalesce(min(wake), 0) FROM sessions WHERE wake > 0 AND wake > ?"
+	// By store.Lease.Over: ?2 is the last end of a lease that is believed.
+	listDue = "SELECT ns, id FROM sessions WHERE wake > 0 AND wake <= ?1 AND (held <= ?1 OR held > ?2 OR holder = ?3) ORDER BY wake, ns, id LIMIT ?4"
+	nextDue = "SELECT coalesce(min(wake), 0) FROM sessions WHERE wake > 0 AND wake > ?"
 
 	goneApprovals, goneTexts  = "DELETE FROM approvals WHERE ns = ? AND session = ?", "DELETE FROM texts WHERE ns = ? AND session = ?"
 	goneRecords, goneOutgoing = "DELETE FROM records WHERE ns = ? AND session = ?", "DELETE FROM outgoing WHERE ns = ? AND session = ?"

@@ -168,7 +168,7 @@ func (p publication) Unlock() {
 // Due implements store.Store.
 func (s *Store) Due(ctx context.Context, owner string, now time.Time, limit int) (keys []store.Key, next time.Time, err error) {
 	err = s.read(ctx, func() error {
-		keys, err = durable.List(s.reader.say, listDue, scanKey, micros(now), owner, page(limit))
+		keys, err = durable.List(s.reader.say, listDue, scanKey, micros(now), micros(now.Add(store.Believed)), owner, page(limit))
 		if err != nil {
 			return err
 		}

@@ -264,7 +264,7 @@ func (t *tx) Claim(session, owner string, now, until time.Time) (store.Lease, er
 	}
 	switch {
 	case l.Owner == owner:
-	case now.Before(l.Until):
+	case !l.Over(now):
 		return store.Lease{}, &store.HeldError{Owner: l.Owner, Until: l.Until}
 	default:
 		l.Owner, l.Epoch = owner, l.Epoch+1

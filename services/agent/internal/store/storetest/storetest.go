@@ -4,6 +4,7 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -23,7 +24,7 @@ func at(seconds int) time.Time { return t0.Add(time.Duration(seconds) * time.Sec
 func Run(t *testing.T, fresh func(t *testing.T) (open Engine)) {
 	t.Helper()
 	for name, test := range map[string]func(t *testing.T, open Engine){
-		"sessions": sessions, "approvals": approvals, "records": records, "texts": texts, "outgoing": outgoing, "leases": leases, "due": due,
+		"sessions": sessions, "approvals": approvals, "records": records, "texts": texts, "outgoing": outgoing, "leases": leases, "leases of another time": ahead, "due": due,
 		"errors": failures, "together": together, "races": races, "reopen": reopened, "deletion": deletion, "contents": contents, "namespaces": namespaces, "closed": closed,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -203,6 +204,39 @@ func leases(t *testing.T, open Engine) {
 		same(t, store.Lease{Owner: "p1", Until: at(20), Epoch: 3}, l)
 		return err
 	})
+}
+
+// ahead: a lease that ends later than any that is claimed was claimed under a wrong clock, and keeps nobody off. The last one that is believed does.
+func ahead(t *testing.T, open Engine) {
+	s := open(t)
+	for _, c := range []struct {
+		until time.Time
+		held  bool
+	}{
+		{at(0).Add(store.Believed), true}, {at(0).Add(store.Believed + time.Microsecond), false}, {at(0).AddDate(1, 0, 0), false},
+	} {
+		key := store.Key{Namespace: "a", Session: c.until.String()}
+		update(t, s, "a", func(tx store.Tx) error {
+			one := session(key.Session, 0)
+			one.Wake = at(0)
+			must(t, tx.PutSession(one))
+			_, err := tx.Claim(key.Session, "dead", at(0), c.until)
+			return err
+		})
+		due, _, err := s.Due(t.Context(), "me", at(0), 10)
+		must(t, err)
+		if slices.Contains(due, key) == c.held {
+			t.Errorf("until %s: due are %v", c.until, due)
+		}
+		update(t, s, "a", func(tx store.Tx) error {
+			l, err := tx.Claim(key.Session, "me", at(0), at(10))
+			var held *store.HeldError
+			if errors.As(err, &held) != c.held || !c.held && (err != nil || l != store.Lease{Owner: "me", Until: at(10), Epoch: 2}) {
+				t.Errorf("until %s: %+v, %v", c.until, l, err)
+			}
+			return nil
+		})
+	}
 }
 
 func due(t *testing.T, open Engine) {
