@@ -16,6 +16,8 @@ import (
 type Hold struct {
 	owner string
 	life  time.Duration
+	// crashed says that whatever had the session last in this process ended as a process does that is killed.
+	crashed bool
 
 	// writing lines up what writes to the lease: none of it is judged by an epoch that another one has changed.
 	writing sync.Mutex
@@ -26,6 +28,9 @@ type Hold struct {
 // NewHold makes one that has claimed nothing yet. owner is the name of a process' one life; life is how long the lease is good without
 // being renewed.
 func NewHold(owner string, life time.Duration) *Hold { return &Hold{owner: owner, life: life} }
+
+// AfterCrash is a hold behind a panic of the same owner: what that had begun is picked up, as from a process that is gone.
+func (h *Hold) AfterCrash() *Hold { return &Hold{owner: h.owner, life: h.life, crashed: true} }
 
 // Epoch is that of the lease; 0: nothing is claimed.
 func (h *Hold) Epoch() int64 {
@@ -52,7 +57,8 @@ func (l *Ledger) Under(h *Hold) *Ledger {
 func (l *Ledger) Claimed() bool { return l.hold == nil || l.hold.Epoch() > 0 }
 
 // enter is the beginning of a change under a hold: it is fenced, or may claim. A turn that whoever had the lease before did not leave in
-// order is picked up in the transaction that claims it (C54).
+// order is picked up in the transaction that claims it (C54). What the owner itself has shelved it only tries again: that nothing could be
+// written, or had, is no crash.
 func (w *Work) enter() (err error) {
 	h := w.ledger.hold
 	if h == nil {
@@ -64,10 +70,11 @@ func (w *Work) enter() (err error) {
 	if w.lease, err = w.Lease(w.Session.ID); err != nil || w.lease.Owner == "" {
 		return err
 	}
-	if w.lease.Owner != h.owner && !w.lease.Over(w.ledger.clock.Now()) {
+	own := w.lease.Owner == h.owner
+	if !own && !w.lease.Over(w.ledger.clock.Now()) {
 		return &store.HeldError{Owner: w.lease.Owner, Until: w.lease.Until}
 	}
-	if s := w.Session.State; s.Lifecycle == session.Open && s.Turn.Running == session.Working {
+	if s := w.Session.State; (!own || h.crashed) && s.Lifecycle == session.Open && s.Turn.Running == session.Working {
 		w.worked = 0
 		return w.event(session.PickedUp{})
 	}
@@ -119,7 +126,8 @@ func (l *Ledger) Renew(ctx context.Context, ns, id string) error {
 	})
 }
 
-// Shelve keeps everybody from a session that could not be carried on, for the life of a lease: whoever takes it then picks it up.
+// Shelve keeps everybody from a session that could not be carried on, for the life of a lease: whoever takes it then picks it up, but for the
+// owner itself.
 func (l *Ledger) Shelve(ctx context.Context, ns, id string) error {
 	l.hold.writing.Lock()
 	defer l.hold.writing.Unlock()

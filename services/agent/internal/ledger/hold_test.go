@@ -122,28 +122,41 @@ func TestALeaseOfAnotherTime(t *testing.T) {
 	r.sound(t, "s")
 }
 
-// TestAClaimAlone writes the lease and no row; a session that was given back is not picked up, one that was shelved is.
+// TestAClaimAlone writes the lease and no row; a session that was given back is not picked up, nor one that its owner has shelved and tries again: it is
+// where that had panicked, and where another one takes it.
 func TestAClaimAlone(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.create(t, "s")
 	r.events(t, "s", opens...)
-	for i, leave := range []func(*rig) error{
-		func(p *rig) error { return p.Release(t.Context(), ns, "s") }, func(p *rig) error { return p.Shelve(t.Context(), ns, "s") }, func(*rig) error { return nil },
+	release := func(p *rig) error { return p.Release(t.Context(), ns, "s") }
+	shelve := func(p *rig) error { return p.Shelve(t.Context(), ns, "s") }
+	for i, c := range []struct {
+		owner   string
+		crashed bool
+		rows    int
+		leave   func(*rig) error
+		left    string
+	}{
+		{"p", false, 0, release, ""}, {"p", false, 0, shelve, "p"}, {"p", false, 0, shelve, "p"}, {"p", true, 1, shelve, "p"}, {"p", false, 0, shelve, "p"},
+		{"q", false, 1, shelve, "q"},
 	} {
 		before := len(r.rows(t, "s"))
-		p := r.under("p")
+		p := r.under(c.owner)
+		if c.crashed {
+			p.Ledger = r.Under(p.hold.AfterCrash())
+		}
 		if p.Claimed() {
 			t.Error("claimed before anything")
 		}
-		if err := p.Claim(t.Context(), ns, "s", ann); err != nil || !p.Claimed() || len(r.rows(t, "s"))-before != max(0, i-1) {
+		if err := p.Claim(t.Context(), ns, "s", ann); err != nil || !p.Claimed() || len(r.rows(t, "s"))-before != c.rows {
 			t.Errorf("%d: %v, %v", i, err, r.rows(t, "s"))
 		}
-		if err := leave(p); err != nil {
+		if err := c.leave(p); err != nil {
 			t.Fatal(err)
 		}
-		if i == 0 && r.lease(t, "s").Owner != "" || i == 1 && r.lease(t, "s").Owner != "p" {
-			t.Errorf("%d: %+v", i, r.lease(t, "s"))
+		if l := r.lease(t, "s"); l.Owner != c.left {
+			t.Errorf("%d: %+v", i, l)
 		}
 		r.clock.add(time.Minute)
 	}

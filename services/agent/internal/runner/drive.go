@@ -80,8 +80,20 @@ func (r *Runner) carry(d *drive, m *message) {
 		d.release()
 	default:
 		r.Observer.Failed(d.key.Namespace, d.key.Session, err)
+		d.remember(err)
 		d.shelve()
 	}
+}
+
+// remember takes down that a drive ended in a panic.
+func (d *drive) remember(err error) {
+	var p *PanicError
+	if !errors.As(err, &p) {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.crashed[d.key] = true
 }
 
 // hand has the work go on as a part of the call that stopped it.

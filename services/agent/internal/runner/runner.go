@@ -107,13 +107,15 @@ type Runner struct {
 	ctx context.Context //nolint:containedctx // Send begins drives that outlive their caller.
 	// driven are the sessions that have a goroutine.
 	driven map[store.Key]*drive
+	// crashed are the sessions whose last drive ended in a panic: the next one counts that (C54).
+	crashed map[store.Key]bool
 	// more says that sessions waited for room when the list was read last.
 	more bool
 }
 
 // New makes a runner. Limits.Check has passed.
 func New(d Deps) *Runner {
-	return &Runner{Deps: d, woken: make(chan struct{}, 1), driven: map[store.Key]*drive{}}
+	return &Runner{Deps: d, woken: make(chan struct{}, 1), driven: map[store.Key]*drive{}, crashed: map[store.Key]bool{}}
 }
 
 // Run drives sessions until ctx ends, and returns when nothing is driven any more. It is called once. What is under way is left as it is
@@ -183,6 +185,10 @@ func (r *Runner) take(k store.Key) (d *drive, full bool) {
 		return nil, true
 	}
 	d = &drive{Runner: r, key: k, ctx: r.ctx, hold: ledger.NewHold(r.Owner, r.Limits.Lease), changed: make(chan struct{}, 1)}
+	if r.crashed[k] {
+		d.hold = d.hold.AfterCrash()
+		delete(r.crashed, k)
+	}
 	d.engine = r.Engine.Under(d.hold)
 	r.driven[k] = d
 	r.drives.Add(1)
