@@ -136,7 +136,7 @@ func (w *run) end(ctx context.Context, e Ending) (Ran, error) {
 func (r Router) Reconcile(ctx context.Context, i Intent, journal Journal) (Ran, error) {
 	w := &run{Router: r, intent: i, journal: journal}
 	if (i.Staged != nil || i.InFolder) && !w.relock(ctx) {
-		e := changed(i, folder.Outcome{Result: folder.Unknown, Reason: "the folder cannot be had: whoever began this may still be at work"})
+		e := changed(i, folder.Outcome{Result: folder.Unknown, Reason: r.because("the folder cannot be had: whoever began this may still be at work")})
 		e.Proven = true
 		return w.end(ctx, e)
 	}
@@ -150,7 +150,7 @@ func (r Router) Reconcile(ctx context.Context, i Intent, journal Journal) (Ran, 
 		e.Proven = true
 		return w.end(ctx, e)
 	}
-	out := folder.Outcome{Result: folder.Unknown, Reason: "nothing can tell whether it happened"}
+	out := folder.Outcome{Result: folder.Unknown, Reason: r.because("nothing can tell whether it happened")}
 	if i.Staged != nil {
 		out = w.held.Prove(ctx, *i.Staged)
 	} else if p, ok := effect.(Proves); ok {
@@ -166,6 +166,14 @@ func (r Router) Reconcile(ctx context.Context, i Intent, journal Journal) (Ran, 
 	e := changed(i, out)
 	e.Proven = true
 	return w.end(ctx, e)
+}
+
+// because is why nobody knows, with what is missing.
+func (r Router) because(why string) string {
+	if r.Missing == "" {
+		return why
+	}
+	return why + " (" + r.Missing + ")"
 }
 
 // relock takes the folder that the INTENT names.

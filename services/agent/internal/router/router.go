@@ -52,6 +52,8 @@ type Router struct {
 	// Effects gives what carries out a tool that changes something and is no file change of ours: of a client, of an MCP server,
 	// exec. nil, or a nil Effect: nobody does, and the call is refused.
 	Effects func(tool.Definition) Effect
+	// Missing says what the configuration has no more for the session, to whoever is told that nobody knows what became of a call; empty: nothing.
+	Missing string
 	// Lock, Proof and Grace take the place of LockWait, ProofWait and Grace; 0 leaves those.
 	Lock, Proof, Grace time.Duration
 }

@@ -102,29 +102,38 @@ func (b *Box) Await(ctx context.Context, ns, server string) (told bool) {
 	return b.Servers.Wait(ctx, ns, server)
 }
 
-// Router implements turn.Tools.
+// Router implements turn.Tools. *UnknownRootError, *policy.Error, or that the tools do not go together; all of them in one where there are several.
 func (b *Box) Router(_ context.Context, ns string, s ledger.Session) (router.Router, error) {
 	var r router.Router
-	var err error
+	var noRoot error
 	if s.Root != "" {
-		if r.Mounts.Work, err = b.Root(ns, s.Root); err != nil {
-			return r, err
-		}
+		r.Mounts.Work, noRoot = b.Root(ns, s.Root)
 	}
 	for _, f := range b.Read {
 		if f.open(ns) {
 			r.Mounts.Others = append(r.Mounts.Others, f.Root)
 		}
 	}
-	if r.Engine, err = b.Policies.Engine(policy.Choice{Policy: s.Policy, Added: s.Added}); err != nil {
-		return r, err
-	}
 	r.Reads = b.Session.Reads(ns, s)
-	if r.Tools, r.Pins, err = b.tools(ns, s, r.Mounts); err != nil {
-		return r, err
-	}
 	r.Effects = func(d tool.Definition) router.Effect { return b.effect(ns, s, d) }
-	return r, nil
+	var noPolicy, noTools error
+	r.Engine, noPolicy = b.Policies.Engine(policy.Choice{Policy: s.Policy, Added: s.Added})
+	r.Tools, r.Pins, noTools = b.tools(ns, s, r.Mounts)
+	return r, together(noRoot, noPolicy, noTools)
+}
+
+// together is the errors that there are, in one sentence.
+func together(all ...error) (out error) {
+	for _, err := range all {
+		switch {
+		case err == nil:
+		case out == nil:
+			out = err
+		default:
+			out = fmt.Errorf("%w; and %w", out, err)
+		}
+	}
+	return out
 }
 
 // tools are those that can do anything in this session: without a folder there are none for files. Of MCP servers they are the very ones that

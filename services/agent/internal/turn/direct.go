@@ -367,9 +367,7 @@ func (e *Engine) settleDirect(ctx context.Context, ns string, s ledger.Session) 
 	if err != nil {
 		return err
 	}
-	if d.r, err = e.Tools.Router(ctx, ns, s); err != nil {
-		return err
-	}
+	d.r = e.left(ctx, ns, s)
 	_, err = d.r.Reconcile(ctx, i, d)
 	return err
 }

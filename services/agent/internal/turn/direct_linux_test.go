@@ -278,7 +278,7 @@ func TestADirectCallOfWhichNobodyKnows(t *testing.T) {
 	if _, err := r.call(owner(), false, "", "create", makeA); !errors.Is(err, errFault) {
 		t.Fatalf("the process was not killed: %v", err)
 	}
-	r.faulty, r.homeless = nil, true
+	r.faulty, r.homeless, r.missing = nil, true, errGone
 	r.restart()
 	s, err := r.Ledger.Get(t.Context(), ns, id)
 	r.ok(err)
@@ -288,7 +288,7 @@ func TestADirectCallOfWhichNobodyKnows(t *testing.T) {
 	if n := r.kinds(); n[audit.UnknownOutcome] != 1 || s.Direct != nil || len(s.Talk.Unknown) != 1 || !slices.Equal(s.Unproven, []string{begun}) {
 		t.Fatalf("rows %v, %+v, %q, %q", n, s.Direct, s.Talk.Unknown, s.Unproven)
 	}
-	r.homeless = false
+	r.homeless, r.missing = false, nil
 	r.ok(os.Remove(filepath.Join(r.dir, "a.md")))
 	if got, err := r.call(owner(), true, "", "create", makeA); err != nil || got.Verdict != policy.Ask {
 		t.Errorf("a dry run of the same call: %s, %v", got.Verdict, err)

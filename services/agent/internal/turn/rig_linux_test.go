@@ -127,7 +127,9 @@ type rig struct {
 	// faulty stands before the store, if it is not nil.
 	faulty *faulty
 	// homeless: the work folder is not there. described is the description of the tool create, where it has another one.
-	homeless  bool
+	homeless bool
+	// missing is what the configuration has no more, if it is not nil: with it goes the policy, and where the rig is homeless the work folder.
+	missing   error
 	described string
 	// together takes the place of Limits.Together, if it is not 0.
 	together time.Duration
@@ -273,11 +275,14 @@ func (r *rig) Router(_ context.Context, _ string, s ledger.Session) (router.Rout
 		return router.Router{}, err
 	}
 	engine, err := set.Engine(policy.Choice{Policy: p.Name})
+	if r.missing != nil {
+		engine, err = nil, r.missing
+	}
 	if r.homeless {
 		return router.Router{Tools: tools, Engine: engine}, err
 	}
 	all := router.Router{Tools: tools, Engine: engine, Mounts: folder.Mounts{Work: root}, Lock: r.lock}
-	if r.book != nil {
+	if r.book != nil && err == nil {
 		return r.book.in(all)
 	}
 	return all, err

@@ -61,6 +61,8 @@ type Models interface {
 
 // Tools gives what judges and carries out the calls of a session, as it is configured now.
 type Tools interface {
+	// Router waits for nothing. An error says, for a person, what the configuration has no more. What comes with it judges nothing: it has whatever else
+	// there is, by which it may be found out what became of a call.
 	Router(ctx context.Context, ns string, s ledger.Session) (router.Router, error)
 	// Await waits a little for an MCP server that has not told its tools yet, or, where server is empty, for all of them: told is false where such a
 	// one still has not.

@@ -25,11 +25,7 @@ type job struct {
 	rs   router.Session
 }
 
-func (e *Engine) job(ctx context.Context, ns string, s ledger.Session, id string) (*job, error) {
-	r, err := e.Tools.Router(ctx, ns, s)
-	if err != nil {
-		return nil, err
-	}
+func (e *Engine) job(ns string, s ledger.Session, r router.Router, id string) *job {
 	j := &job{Engine: e, ns: ns, s: s, r: r, rs: e.session(ns, s, s.State.Step)}
 	j.rs.Guard = nil // It was charged when it was proposed (C67).
 	j.rs.Denied = nil
@@ -38,15 +34,26 @@ func (e *Engine) job(ctx context.Context, ns string, s ledger.Session, id string
 			j.call = c
 		}
 	}
-	return j, nil
+	return j
+}
+
+// missing parks a call for which the configuration has something no more: its approval stays, and the call starts when that is there again (2b).
+func (e *Engine) missing(ctx context.Context, ns, id string, why error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return e.apply(ctx, ns, id, session.ParkedFor{
+		Why: "the call cannot start: " + why.Error() + "; mend that in the configuration, and it starts by itself, or cancel the turn",
+	})
 }
 
 // begin carries out a call that may start: it is judged anew, and starts only by an INTENT that judges once more (C47, C48).
 func (e *Engine) begin(ctx context.Context, ns string, s ledger.Session, id string) error {
-	j, err := e.job(ctx, ns, s, id)
+	r, err := e.Tools.Router(ctx, ns, s)
 	if err != nil {
-		return err
+		return e.missing(ctx, ns, s.ID, err)
 	}
+	j := e.job(ns, s, r, id)
 	var args string
 	var ok router.Approved
 	err = e.read(ctx, ns, s.ID, func(t reader) (err error) {
@@ -65,7 +72,7 @@ func (e *Engine) begin(ctx context.Context, ns string, s ledger.Session, id stri
 	if server := met(s, one.Tool); judged.Tool == nil && server != "" { // It may have been started just now, with this process.
 		told := e.Tools.Await(ctx, ns, server)
 		if j.r, err = e.Tools.Router(ctx, ns, s); err != nil {
-			return err
+			return e.missing(ctx, ns, s.ID, err)
 		}
 		if judged = j.r.Judge(ctx, j.rs, one); judged.Tool == nil && !told {
 			return j.apply(ctx, ns, s.ID, session.ParkedFor{Why: "the server of the tool " + one.Tool + " has not told its tools since the service was started"})
@@ -258,6 +265,9 @@ func (j *job) begunWith(i router.Intent, proposed string) []byte {
 	if i.Args != "" {
 		return []byte(i.Args)
 	}
+	if j.r.Tools == nil {
+		return []byte(proposed)
+	}
 	if t, ok := j.r.Tools.Find(i.Tool); ok && t.Hash == i.Definition {
 		if checked, err := t.Check([]byte(proposed)); err == nil {
 			return checked.Args
@@ -268,14 +278,21 @@ func (j *job) begunWith(i router.Intent, proposed string) []byte {
 
 // reconcile finds out what became of a call that has begun, of which nothing is written.
 func (e *Engine) reconcile(ctx context.Context, ns string, s ledger.Session, id string) error {
-	j, err := e.job(ctx, ns, s, id)
-	if err != nil {
-		return err
-	}
 	var i router.Intent
 	if err := e.read(ctx, ns, s.ID, func(t reader) error { return t.json(intentOf(id), &i) }); err != nil {
 		return err
 	}
-	_, err = j.r.Reconcile(ctx, i, j)
+	j := e.job(ns, s, e.left(ctx, ns, s), id)
+	_, err := j.r.Reconcile(ctx, i, j)
 	return refusedAlready(err)
+}
+
+// left finds out what became of a call with whatever of its session can still be had: that a folder or policy left the configuration must not keep a
+// session from ever being stopped. What cannot be found out so nobody can tell.
+func (e *Engine) left(ctx context.Context, ns string, s ledger.Session) router.Router {
+	r, err := e.Tools.Router(ctx, ns, s)
+	if err != nil {
+		r.Missing = err.Error()
+	}
+	return r
 }
