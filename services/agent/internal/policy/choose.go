@@ -132,7 +132,7 @@ func (c *checker) relaxes(s *Set, e *Engine, now *Choice, want Choice) {
 	}
 	was, err := s.find(now.Policy)
 	if err != nil {
-		c.add(true, "the policy %s, which the session has, is not configured any more, so that none can be shown to be stricter; an admin may choose one", quote(now.Policy))
+		c.add(true, "the policy %s, which the session has, is not configured any more, so that none can be shown to be stricter; a policy of that name in the configuration repairs the session, or an admin chooses another one", quote(now.Policy))
 		return
 	}
 	why := looser(e.policy, was.policy)

@@ -12,6 +12,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/clienttool"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/gate"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/policy"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/sessionservice"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
@@ -68,6 +69,9 @@ var ofSessions = []rule{
 	}),
 	on(func(e *toolbox.UnknownRootError) *apierr.Error {
 		return stuck("SESSION_STATE", e.Error(), e.Name, "the configuration must have the work folder of the session")
+	}),
+	on(func(e *policy.Error) *apierr.Error {
+		return stuck("SESSION_STATE", e.Error(), "policy", "the configuration must have the policy of the session")
 	}),
 	on(func(e *clienttool.RefusedError) *apierr.Error {
 		switch e.Code {
