@@ -171,7 +171,7 @@ func TestChoose(t *testing.T) {
 		{"free later", person, &Choice{}, Choice{Policy: "free"}, `its rule "all" allows`}, {"the same by its name", person, &Choice{}, Choice{Policy: "default", Added: []Rule{ask}}, ""},
 		{"one more rule", person, &Choice{Added: []Rule{ask}}, Choice{Added: []Rule{ask, deny}}, ""}, {"one rule less", person, &Choice{Added: []Rule{ask, deny}}, Choice{Added: []Rule{ask}}, `"session.d" may be taken away`},
 		{"a rule made milder", person, &Choice{Added: []Rule{deny}}, Choice{Added: []Rule{{ID: "session.d", Effect: EffectAsk, Tool: "write"}}}, `"session.d" may be changed by an admin only`},
-		{"one rule less by an admin", admin, &Choice{Added: []Rule{deny}}, Choice{}, ""}, {"from one that is gone", person, &Choice{Policy: "gone"}, Choice{Policy: "strict"}, `the policy "gone", which the session has, is not configured any more`},
+		{"one rule less by an admin", admin, &Choice{Added: []Rule{deny}}, Choice{}, ""}, {"from one that is gone", person, &Choice{Policy: "gone"}, Choice{Policy: "strict"}, `the policy "gone", which the session has, is not configured any more, so that none can be shown to be stricter; a policy of that name in the configuration repairs`},
 		{"stays where only an admin could go", person, &Choice{Policy: "locked"}, Choice{Policy: "locked", Added: []Rule{ask}}, ""},
 	} {
 		err := s.Choose(tt.who, tt.now, tt.want)

@@ -67,12 +67,7 @@ var ofSessions = []rule{
 		return apierr.New(codes.OutOfRange, "EVENT_OUT_OF_RANGE", e.Error(), "oldest", strconv.FormatInt(e.Oldest, 10), "last", strconv.FormatInt(e.Last, 10)).
 			About("from_seq", "must be from "+strconv.FormatInt(max(e.Oldest-1, 0), 10)+" to "+strconv.FormatInt(e.Last, 10)+", or absent")
 	}),
-	on(func(e *toolbox.UnknownRootError) *apierr.Error {
-		return stuck("SESSION_STATE", e.Error(), e.Name, "the configuration must have the work folder of the session")
-	}),
-	on(func(e *policy.Error) *apierr.Error {
-		return stuck("SESSION_STATE", e.Error(), "policy", "the configuration must have the policy of the session")
-	}),
+	left,
 	on(func(e *clienttool.RefusedError) *apierr.Error {
 		switch e.Code {
 		case clienttool.Taken:
@@ -105,6 +100,19 @@ var ofSessions = []rule{
 		}
 		return nil
 	},
+}
+
+// left is for a session whose work folder or policy has left the configuration, or both: the message says which.
+func left(err error) error {
+	var root *toolbox.UnknownRootError
+	var rules *policy.Error
+	switch {
+	case errors.As(err, &root):
+		return stuck("SESSION_STATE", err.Error(), root.Name, "the configuration must have the work folder of the session")
+	case errors.As(err, &rules):
+		return stuck("SESSION_STATE", err.Error(), "policy", "the configuration must have the policy of the session")
+	}
+	return nil
 }
 
 // stuck is for what the state of a session does not let happen.

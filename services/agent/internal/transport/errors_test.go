@@ -20,7 +20,9 @@ import (
 	promptbuilderv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/generation"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/nodecontext"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/policy"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/summary"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/toolbox"
 	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 )
@@ -149,6 +151,21 @@ var fieldOf = []struct {
 	{&llm.Error{Fault: llm.FaultTooLong, Window: 5, Tokens: 7}, "sampling.max_tokens"},
 	{&generation.CutError{Finish: generation.FinishBackendError, Err: &llm.Error{Fault: llm.FaultTooLong}}, "sampling.max_tokens"},
 	{&generation.CutError{Finish: generation.FinishBackendError, Err: &llm.KnobsError{Kind: "tale", Missing: []llm.Knob{"dry"}}}, "sampling.dry"},
+}
+
+// TestWhatLeftTheConfiguration: a session whose work folder and policy are no longer configured is told of both.
+func TestWhatLeftTheConfiguration(t *testing.T) {
+	t.Parallel()
+	root, rules := &toolbox.UnknownRootError{Name: "old"}, &policy.Error{Problems: []string{"there is no policy gone"}}
+	for _, c := range []struct {
+		err     error
+		subject string
+	}{{root, "old"}, {rules, "policy"}, {fmt.Errorf("%w; and %w", root, rules), "old"}} {
+		e := apierr.From(fault(c.err), "r-1")
+		if e.Code != codes.FailedPrecondition || e.Reason != "SESSION_STATE" || e.Message != c.err.Error() || len(e.Preconditions) != 1 || e.Preconditions[0].Subject != c.subject {
+			t.Errorf("%v: %+v", c.err, e)
+		}
+	}
 }
 
 func TestErrorsNameTheFieldOfTheRequest(t *testing.T) {
