@@ -50,3 +50,40 @@ func TestAnsweredAside(t *testing.T) {
 		t.Errorf("a broken record: %v", err)
 	}
 }
+
+// TestDiscarded: an answer that is not taken moves nothing, and charges the turn that it was asked in, its last call too (C42).
+func TestDiscarded(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		turn             Turn
+		asked            string
+		charged, stopped bool
+	}{
+		"its turn":         {turn: Turn{Running: Working, ID: "t1", Utterance: "u1", ModelCalls: 5}, asked: "t1", charged: true},
+		"its last call":    {turn: Turn{Running: Working, ID: "t1", Utterance: "u1", ModelCalls: 1}, asked: "t1", charged: true, stopped: true},
+		"nothing left":     {turn: Turn{Running: Working, ID: "t1", Utterance: "u1"}, asked: "t1", stopped: true},
+		"another turn":     {turn: Turn{Running: Working, ID: "t2", Utterance: "u1", ModelCalls: 5}, asked: "t1"},
+		"no turn any more": {asked: "t1"},
+		"never a turn":     {},
+	} {
+		s := New()
+		if s.Turn = tt.turn; s.Turn.ID != "" {
+			s.Status = InProgress
+		}
+		want := s
+		if tt.charged {
+			want.Turn.ModelCalls, want.Turn.Discarded, want.Spent = s.Turn.ModelCalls-1, 1, 1
+		}
+		m := Machine{Limits: DefaultLimits()}
+		got, notes, err := m.Apply(s, Discarded{Turn: tt.asked})
+		if err != nil || len(notes) != 0 {
+			t.Errorf("%s: %v, %+v", name, err, notes)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+		if stops := m.Next(got, time.Unix(1, 0)).Duty == StopBudget; stops != tt.stopped {
+			t.Errorf("%s: it stops: %v", name, stops)
+		}
+	}
+}

@@ -83,6 +83,8 @@ type Turn struct {
 	ModelCalls int `json:"model_calls,omitempty"`
 	Failures   int `json:"failures,omitempty"`
 	Denials    int `json:"denials,omitempty"`
+	// Discarded are answers that were not taken, since the session changed while the model gave them.
+	Discarded int `json:"discarded,omitempty"`
 	// Refused is what was refused last, and Refusals how often in a row, over all utterances.
 	Refused  string `json:"refused,omitempty"`
 	Refusals int    `json:"refusals,omitempty"`

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/envelope"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/gate"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
@@ -44,8 +45,8 @@ func (e *Engine) ask(ctx context.Context, ns string, s ledger.Session) error {
 	return refusedAlready(err)
 }
 
-// think calls the model and has what it says judged, and gives what is to be written of it: refused where the session is no longer what
-// the model was told of. fresh are texts of the session that are not stored yet.
+// think calls the model and has what it says judged, and gives what is to be written of it: where the session is no longer what the model
+// was told of, that it was called, or a refusal where it was not. fresh are texts of the session that are not stored yet.
 func (e *Engine) think(ctx context.Context, ns string, s ledger.Session, fresh map[string]string) (func(*ledger.Work) error, error) {
 	if s.Turns == 0 && len(s.Pins) == 0 { // What the session meets first it keeps to (S18).
 		e.Tools.Await(ctx, ns, "")
@@ -60,16 +61,43 @@ func (e *Engine) think(ctx context.Context, ns string, s ledger.Session, fresh m
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
+	called := calledModel(err)
 	write, err := e.judge(ctx, ns, s, r, h, err)
 	if err != nil {
 		return nil, err
 	}
 	return func(w *ledger.Work) error {
-		if !sameGround(*w.Session, s) {
-			return &session.RefusedError{Code: session.RefusedState, Why: "the session changed while the model answered"}
+		switch {
+		case sameGround(*w.Session, s):
+			return write(w)
+		case called:
+			return discard(w, s.State.Turn.ID, h.text)
 		}
-		return write(w)
+		return &session.RefusedError{Code: session.RefusedState, Why: "the session changed while the model was to be asked"}
 	}, nil
+}
+
+// calledModel says whether the model was called, by why there is no answer.
+func calledModel(away error) bool {
+	stop, ok := stopFor(away)
+	return !ok || stop.Called
+}
+
+// AnswerOutdated is the verdict of the rows that tell of answers that are not taken.
+const AnswerOutdated = "ANSWER_OUTDATED"
+
+// discard charges the call of an answer that is not taken, and has a row tell it (C42).
+func discard(w *ledger.Work, turn, text string) error {
+	spent := w.Session.Spent.ModelCalls
+	if _, err := w.Apply(session.Discarded{Turn: turn}, gate.Change{}); err != nil {
+		return err
+	}
+	w.Session.Spent.ModelCalls = spent + 1 // whether a turn is charged or not
+	w.Row(audit.Entry{
+		Kind: audit.Refusal, Verdict: AnswerOutdated, Turn: turn, ArgsDigest: string(sumOf(text)),
+		Reason: "the session was changed while the model answered: nothing of the answer is taken, and its call is charged",
+	})
+	return nil
 }
 
 // sameGround says that an answer to one state of a session is one to the other, too: nobody has spoken in the turn, moved it or changed what

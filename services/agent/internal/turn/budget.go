@@ -17,7 +17,7 @@ import (
 func (e *Engine) spent(s ledger.Session) string {
 	b := s.Budgets
 	calls := func(budget string, spent, limit int) string {
-		return fmt.Sprintf("%s: the budget of model calls is spent, %d of %d", budget, spent, limit)
+		return fmt.Sprintf("%s: the budget of model calls is spent, %d of %d", budget, spent, limit) + outdated(s)
 	}
 	tools := func(budget string, wanted, limit int) string {
 		return fmt.Sprintf("%s: the budget of tool calls is spent: %d were wanted, and %d may be made", budget, wanted, limit)
@@ -38,6 +38,15 @@ func (e *Engine) spent(s ledger.Session) string {
 		return spentTime(s)
 	}
 	return ""
+}
+
+// outdated says how many answers of the turn were not taken; empty: all were.
+func outdated(s ledger.Session) string {
+	n := s.State.Turn.Discarded
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; answers that were not taken, since somebody changed the session while the model gave them: %d", n)
 }
 
 // toolCalls are the calls of tools that a message may cost.

@@ -181,10 +181,14 @@ func (t *talk) store(ctx context.Context, answer func(*ledger.Work) error) (kept
 		wrong = nil
 		if late = w.Session.Version != t.was.Version; late {
 			var err error
-			if r.Replayed, err = before(w, t.m, &r.Decided); err != nil || r.Replayed {
-				return err
+			if r.Replayed, err = before(w, t.m, &r.Decided); err == nil && !r.Replayed {
+				err = t.e.receive(w, t.m)
 			}
-			return t.e.receive(w, t.m)
+			if err == nil && answer != nil {
+				w.Actor = model
+				err = refusedAlready(answer(w)) // It is to a turn that was not opened: its call is charged, no more.
+			}
+			return err
 		}
 		if err := t.open(w); err != nil || answer == nil {
 			return err

@@ -145,6 +145,7 @@ func (e *Engine) Under(h *ledger.Hold) *Engine {
 // Drive does what is to be done in a session until it rests or waits, and says until when it waits: the zero time, for somebody. The
 // error is one of the store, or that ctx ended; what was done is stored. Under a hold also *store.HeldError and store.ErrFenced.
 func (e *Engine) Drive(ctx context.Context, ns, id string) (time.Time, error) {
+	var stand standstill
 	for {
 		if err := ctx.Err(); err != nil {
 			return time.Time{}, err
@@ -169,6 +170,8 @@ func (e *Engine) Drive(ctx context.Context, ns, id string) (time.Time, error) {
 			return s.Direct.Earliest(todo.Until), nil
 		case todo.Duty == session.Retry && s.Parked.Until.After(now):
 			return s.Direct.Earliest(s.Parked.Until), nil
+		case stand.still(s.Version, todo):
+			err = e.standsStill(ctx, ns, s, todo.Duty)
 		default:
 			err = e.do(ctx, ns, s, todo)
 		}
