@@ -123,8 +123,10 @@ type Plan struct {
 	Target   string `json:"target"`
 	TargetTo string `json:"target_to,omitempty"`
 	Kind     Kind   `json:"kind"`
-	Before   Hash   `json:"before"`
-	After    Hash   `json:"after"`
+	// Leads is where a link leads, as it is written in it; the diff shows it.
+	Leads  string `json:"-"`
+	Before Hash   `json:"before"`
+	After  Hash   `json:"after"`
 	// BeforeSize and AfterSize are in bytes, Mode are the permissions afterwards (0 after Delete).
 	BeforeSize int64  `json:"before_size"`
 	AfterSize  int64  `json:"after_size"`
@@ -143,9 +145,9 @@ type Plan struct {
 // Unchanged says that the change leaves the content as it is.
 func (p Plan) Unchanged() bool { return p.Op == Write && p.Before == p.After }
 
-// Redact takes out what tells of the content: the diff, and the hashes, from which a short secret can be guessed (S21). Sizes stay.
+// Redact takes out what tells of the content: the diff, where a link leads, and the hashes, from which a short secret can be guessed (S21). Sizes stay.
 func (p Plan) Redact() Plan {
-	p.Diff, p.Before, p.After, p.Redacted = "", "", "", true
+	p.Diff, p.Leads, p.Before, p.After, p.Redacted = "", "", "", "", true
 	return p
 }
 
@@ -278,6 +280,7 @@ func WrongKind(name string, kind Kind) error { return wrongKind(name, kind) }
 func (p *Plan) show(was, after State) error {
 	switch {
 	case p.Kind == KindLink:
+		p.Leads = was.Target
 		p.Diff = "delete link " + label("", p.Target) + " -> " + Show(was.Target) + "\n"
 		return nil
 	case was.Size > MaxDiff || after.Size > MaxDiff:

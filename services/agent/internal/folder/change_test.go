@@ -53,7 +53,7 @@ func TestPlan(t *testing.T) {
 		{Change{Op: Write, Path: "n 語.txt", Content: []byte("x\n")}, Plan{Kind: KindFile, AfterSize: 2, Mode: FileMode, Diff: "--- /dev/null\n+++ b/\"n 語.txt\"\n@@ -0,0 +1 @@\n+x\n"}},
 		{Change{Op: Create, Path: "n", Content: nil}, Plan{Kind: KindFile, Mode: FileMode, Diff: "--- /dev/null\n+++ b/n\n"}},
 		{Change{Op: Delete, Path: "e"}, Plan{Kind: KindFile, Diff: "--- a/e\n+++ /dev/null\n"}},
-		{Change{Op: Delete, Path: "l"}, Plan{Kind: KindLink, Diff: "delete link l -> \"/outside/v.txt\"\n"}},
+		{Change{Op: Delete, Path: "l"}, Plan{Kind: KindLink, Leads: "/outside/v.txt", Diff: "delete link l -> \"/outside/v.txt\"\n"}},
 		{Change{Op: Delete, Path: "bin"}, Plan{Kind: KindFile, BeforeSize: 2, NotShown: Binary}},
 		{Change{Op: Write, Path: "n", Content: make([]byte, MaxDiff+1)}, Plan{Kind: KindFile, AfterSize: MaxDiff + 1, Mode: FileMode, NotShown: Large}},
 		{Change{Op: Move, Path: "e", To: "f"}, Plan{Kind: KindFile, Mode: 0o640, TargetTo: "f", Diff: "rename from e\nrename to f\n"}},

@@ -89,6 +89,8 @@ type Entry struct {
 	Links uint64 `json:"links"`
 	// Target is where a link leads, as it is written in it.
 	Target string `json:"target,omitempty"`
+	// Hidden: it is a link, and where it leads is not told.
+	Hidden bool `json:"target_hidden,omitempty"`
 }
 
 // Listing is a part of a folder, by name.

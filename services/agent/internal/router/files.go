@@ -68,6 +68,15 @@ func (r Router) readStat(ctx context.Context, j Judged) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if e.Kind == folder.KindLink {
+		at, err := follow(ctx, root, name, false)
+		if err != nil {
+			return nil, err
+		}
+		if e, err = r.hide(ctx, j, at, e); err != nil {
+			return nil, err
+		}
+	}
 	out := about{Entry: e}
 	if e.Kind == folder.KindFile && e.Size <= folder.MaxContent && r.mayRead(j.session, j.Root, j.Paths...) {
 		c, err := root.Read(ctx, name, folder.ReadOptions{})
@@ -131,6 +140,9 @@ func (l *lister) folder(ctx context.Context, name, shown string, depth int) erro
 				l.more = true
 				return nil
 			}
+			if e, err = l.hide(ctx, l.j, at, e); err != nil {
+				return err
+			}
 			l.out = append(l.out, line(path.Join(shown, e.Name), e))
 			if e.Kind != folder.KindFolder || depth <= 1 || !l.may(l.j.session, tool.List, l.j.Root, at) {
 				continue
@@ -155,6 +167,9 @@ func line(name string, e folder.Entry) string {
 	case folder.KindFolder:
 		return name + "/"
 	case folder.KindLink:
+		if e.Hidden {
+			return name + " -> (not shown)"
+		}
 		return name + " -> " + folder.Show(e.Target)
 	case folder.KindFile:
 		return fmt.Sprintf("%s (%d bytes)", name, e.Size)

@@ -106,3 +106,39 @@ func follow(ctx context.Context, root folder.Root, name string, end bool) (strin
 	}
 	return done, nil
 }
+
+// hide takes from the entry of a link where it leads, unless each name there is one that this caller may be told, as those of a list are (S21); at is where
+// it is, with links followed. Of what is out of the folder no rule says that it may be told.
+func (r Router) hide(ctx context.Context, j Judged, at string, e folder.Entry) (folder.Entry, error) {
+	if e.Kind != folder.KindLink {
+		return e, nil
+	}
+	denied, outside, err := r.leads(ctx, j, at, e.Target)
+	if denied || outside {
+		e.Target, e.Hidden = "", true
+	}
+	return e, err
+}
+
+// leads says whether a link names what this caller may not stat, or leads out of the folder before it does.
+func (r Router) leads(ctx context.Context, j Judged, at, target string) (denied, outside bool, err error) {
+	if strings.HasPrefix(target, "/") {
+		return false, true, nil
+	}
+	done := path.Dir(at)
+	for name := range strings.SplitSeq(target, "/") {
+		next := path.Join(done, name)
+		if next == ".." || strings.HasPrefix(next, "../") {
+			return false, true, nil
+		}
+		if name != "" && name != "." && name != ".." {
+			if _, err := j.root.About().Rules.Clean(next, folder.Read); err != nil || !r.may(j.session, tool.Stat, j.Root, next) {
+				return true, false, nil // A name that no path may have is told as little.
+			}
+		}
+		if done, err = follow(ctx, j.root, next, true); err != nil {
+			return true, false, err
+		}
+	}
+	return false, false, nil
+}

@@ -56,7 +56,7 @@ func (r Router) plan(ctx context.Context, all []*Judged) {
 		files := targets(left)
 		var may []*Judged
 		for _, j := range left {
-			if r.measured(j, files) {
+			if r.measured(ctx, j, files) {
 				may = append(may, j)
 			} else {
 				again = true
@@ -81,11 +81,11 @@ func targets(all []*Judged) int {
 }
 
 // measured judges a planned change by all that is known of it.
-func (r Router) measured(j *Judged, files int) bool {
+func (r Router) measured(ctx context.Context, j *Judged, files int) bool {
 	p := j.Plan
 	j.addPaths(p.Target, p.TargetTo)
 	shown := *p
-	if !r.mayRead(j.session, j.Root, p.Target, p.Path) || p.TargetTo != "" && !r.mayRead(j.session, j.Root, p.TargetTo, p.To) {
+	if !r.mayRead(j.session, j.Root, p.Target, p.Path) || p.TargetTo != "" && !r.mayRead(j.session, j.Root, p.TargetTo, p.To) || r.names(ctx, *j, *p) {
 		shown = p.Redact()
 	}
 	j.Shown = &shown
@@ -104,6 +104,15 @@ func (r Router) measured(j *Judged, files int) bool {
 		return false
 	}
 	return true
+}
+
+// names says that the diff of a link names something of the folder that the caller may not be told. Where it leads out of it is shown to whoever decides.
+func (r Router) names(ctx context.Context, j Judged, p folder.Plan) bool {
+	if p.Kind != folder.KindLink {
+		return false
+	}
+	denied, _, err := r.leads(ctx, j, p.Target, p.Leads)
+	return denied || err != nil
 }
 
 // addPaths adds where a change was found to be, if no look at the links had said so.

@@ -121,6 +121,47 @@ func TestReadsHideWhatIsDenied(t *testing.T) {
 	}
 }
 
+// Where a link leads is told where all that it names may be: a name that a list does not give is not given by a link to it, whether there is such a thing or
+// not, nor by the plan to delete the link (S21).
+func TestLinksTellNoDeniedNames(t *testing.T) {
+	t.Parallel()
+	ghost := policy.Rule{ID: "ghost", Effect: policy.EffectDeny, Path: "ghost.txt"}
+	w := newWorld(t, deny("secrets/**"), ghost, allowAll)
+	w.put("secrets/a.txt", "x")
+	w.put("sub/b.txt", "x")
+	w.ok(os.MkdirAll(filepath.Join(w.dir, "links"), 0o755))
+	for name, to := range map[string]string{
+		"fine": "../sub/b.txt", "dangling": "../sub/none.txt", "folder": "../sub", "up": "..", "chain": "fine",
+		"file": "../secrets/a.txt", "none": "../secrets/none.txt", "dir": "../secrets", "ghost": "../ghost.txt", "through": "dir/a.txt", "past": "../secrets/../sub/b.txt",
+		"git": "../.git/config", "out": "../../outside/v.txt", "back": filepath.Join(w.dir, "secrets", "a.txt"),
+	} {
+		w.ok(os.Symlink(to, filepath.Join(w.dir, "links", name)))
+	}
+	const hidden = "(not shown)"
+	want := map[string]string{
+		"fine": `"../sub/b.txt"`, "dangling": `"../sub/none.txt"`, "folder": `"../sub"`, "up": `".."`, "chain": `"fine"`,
+		"file": hidden, "none": hidden, "dir": hidden, "ghost": hidden, "through": hidden, "past": hidden, "git": hidden, "out": hidden, "back": hidden,
+	}
+	got := w.text(call(tool.List, map[string]any{"path": "links"}))
+	if n := strings.Count(got, "\n") + 1; n != len(want) {
+		t.Errorf("%d entries: %s", n, got)
+	}
+	for name, to := range want {
+		if !strings.Contains(got+"\n", "links/"+name+" -> "+to+"\n") {
+			t.Errorf("%s does not tell %s: %s", name, to, got)
+		}
+		j := w.judge(call(tool.Stat, map[string]any{"path": "links/" + name}))
+		if told := w.ReadAll(t.Context(), 1, j)[0].Result.Text; strings.Contains(told, `"target":`+to) != (to != hidden) || strings.Contains(told, "a.txt") || strings.Contains(told, "secrets") {
+			t.Errorf("stat of %s: %s", name, told)
+		}
+		j = w.judge(call(tool.Delete, map[string]any{"path": "links/" + name}))
+		inside := name != "out" && name != "back"
+		if j.Shown == nil || inside && j.Shown.Redacted != (to == hidden) || inside && strings.Contains(j.Shown.Diff, "->") != (to != hidden) {
+			t.Errorf("the plan to delete %s: %+v, %+v", name, j.Shown, j.Stop)
+		}
+	}
+}
+
 // Results come in the order of the calls, whichever ends first; no more than allowed run at once; a tool that panics, hangs or fails is one
 // failed call (C69).
 func TestReadsInParallel(t *testing.T) {
