@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -47,6 +48,12 @@ type conn struct {
 	changes, listed atomic.Int64
 	// over is closed when the session has ended, gone when nothing of it is left.
 	over, gone chan struct{}
+
+	mu sync.Mutex
+	// open are the calls that are under way. spent: one was given up and may go on in the program, so that no other begins, and the program is killed
+	// with the last that ends.
+	open  int
+	spent bool
 }
 
 // connect starts a server, which must not reach what is hidden, or calls it. old begins with the handshake of old versions at once: some servers stop at the question of the
@@ -124,6 +131,49 @@ func (n *conn) alive() bool {
 	default:
 		return true
 	}
+}
+
+// enter begins a call; false: the connection takes no more.
+func (n *conn) enter() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.spent {
+		return false
+	}
+	n.open++
+	return true
+}
+
+// leave ends a call. The program goes with the last one where a call was given up.
+func (n *conn) leave() {
+	n.mu.Lock()
+	n.open--
+	cut := n.spent && n.open == 0
+	n.mu.Unlock()
+	if cut {
+		n.child.cut()
+	}
+}
+
+// giveUp has the program killed when the last call ends that is under way: another one in it, of whichever session, is not to end with a call that is not
+// its own. Until then it may go on with what was given up, of which it was told that it is cancelled.
+func (n *conn) giveUp() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.spent = true
+}
+
+// leaving says that the connection takes no more calls, occupied that some are under way.
+func (n *conn) leaving() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.spent
+}
+
+func (n *conn) occupied() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.open > 0 && n.alive()
 }
 
 // close ends the session, and the program. It returns when nothing of it is left, and is called once.
@@ -204,6 +254,10 @@ func (n *conn) stale() bool { return n.changes.Load() != n.listed.Load() }
 
 // call calls a tool. An error means that nobody knows what has happened, but a *router.NotStartedError.
 func (n *conn) call(ctx context.Context, name string, args []byte, limit int) (router.Output, error) {
+	if !n.enter() {
+		return router.Output{}, notStarted(errors.New("the server is started anew, since a call was given up"))
+	}
+	defer n.leave()
 	a := newAnswer()
 	err := n.ask(ctx, a, func(ctx context.Context) error {
 		_, err := n.session.CallTool(ctx, &mcp.CallToolParams{Name: name, Arguments: json.RawMessage(args)})
@@ -227,7 +281,7 @@ func (a *answer) output(limit int) (router.Output, error) {
 }
 
 // late waits a little for the answer of a program to a call that was stopped: what has become of it is worth knowing. One that does not
-// give it is killed, so that it does not go on unseen (S26). Over HTTP nobody listens any more.
+// give it is killed, so that it does not go on unseen (S26), as soon as nothing else runs in it. Over HTTP nobody listens any more.
 func (n *conn) late(ctx context.Context, a *answer) bool {
 	if ctx.Err() == nil || n.child == nil {
 		return false
@@ -240,7 +294,7 @@ func (n *conn) late(ctx context.Context, a *answer) bool {
 	case <-n.over:
 	case <-t.C:
 	}
-	n.child.cut()
+	n.giveUp()
 	return false
 }
 

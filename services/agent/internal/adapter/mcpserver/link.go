@@ -97,7 +97,7 @@ func (l *link) fresh(ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || c.occupied() { // One that does a thing at a time tells nothing while it has a call to do.
 		return l.away(err)
 	}
 	l.lost(c, err) // It may have ended just now, or does not answer: another connection may.
@@ -155,6 +155,9 @@ func (l *link) ended(ctx context.Context) error {
 	case <-last.gone:
 		return nil
 	case <-ctx.Done():
+		if last.occupied() {
+			return errors.New("a call was given up, and it is started anew when the others that run in it have ended")
+		}
 		return ctx.Err()
 	}
 }
@@ -162,6 +165,9 @@ func (l *link) ended(ctx context.Context) error {
 // current is the connection, if it can be used.
 func (l *link) current() *conn {
 	l.mu.Lock()
+	if l.conn != nil && l.conn.leaving() && l.conn.alive() {
+		l.conn = nil // It ends with the last call that it has.
+	}
 	c := l.conn
 	l.mu.Unlock()
 	if c != nil && !c.alive() {
@@ -254,55 +260,6 @@ func changed(before, after []*tool.Tool) (names []string) {
 		}
 	}
 	return names
-}
-
-// attend looks after a connection: it lists the tools again when the server says that they have changed, and ends what nobody uses.
-func (l *link) attend(c *conn) {
-	defer c.close()
-	t := time.NewTimer(idle)
-	defer t.Stop()
-	for {
-		select {
-		case <-c.over:
-			l.lost(c, errors.New("the server has ended the connection"))
-			return
-		case <-c.life.Done():
-			return
-		case <-l.all.life.Done():
-			return
-		case <-c.changed:
-			_ = l.fresh(l.all.life) // What is wrong is in the log; calls are refused while the list is stale.
-			l.rest(c)
-		case <-t.C:
-			if l.unused(c) {
-				return
-			}
-			t.Reset(idle)
-		}
-	}
-}
-
-// rest waits before the next list that the server asks for.
-func (l *link) rest(c *conn) {
-	t := time.NewTimer(listPause)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-c.over:
-	case <-c.life.Done():
-	case <-l.all.life.Done():
-	}
-}
-
-// unused gives a connection up that nobody has used for long.
-func (l *link) unused(c *conn) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.conn != c || l.busy > 0 || time.Since(l.used) < idle {
-		return false
-	}
-	l.conn, l.failures = nil, 0
-	return true
 }
 
 // use gives the connection for a call, which ends with done.

@@ -198,6 +198,111 @@ func TestHang(t *testing.T) {
 	})
 }
 
+// running is a call that has reached its server.
+type running struct {
+	file string
+	stop context.CancelFunc
+	done chan ended
+}
+
+type ended struct {
+	out router.Output
+	err error
+}
+
+// running starts a call of hang or linger.
+func (r *rig) running(name string) *running {
+	r.Helper()
+	c := &running{file: filepath.Join(r.TempDir(), name), done: make(chan ended, 1)}
+	var ctx context.Context
+	ctx, c.stop = context.WithCancel(r.Context())
+	t := r.tool(name)
+	go func() {
+		out, err := r.start(ctx, t, fmt.Sprintf(`{"file":%q}`, c.file))
+		c.done <- ended{out, err}
+	}()
+	until(r, "the call of "+name, func() bool { return exists(c.file) })
+	return c
+}
+
+// TestHangBesideOthers: a call that is given up ends alone, as unknown. The server hears it, and the calls that others have in it go on to their end. Nobody begins
+// another one in it: it is killed with the last of them, and the next call is one of a new program.
+func TestHangBesideOthers(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, c Config) {
+		r := open(t, c)
+		hang, other, stayer := r.running("hang"), r.running("hang"), r.running("linger")
+		for _, leaver := range []*running{hang, other} {
+			leaver.stop()
+			if got := <-leaver.done; got.err == nil || notStartedErr(got.err) {
+				t.Errorf("a call that was given up is %v, not unknown", got.err)
+			}
+			until(t, "its cancel", func() bool { return exists(leaver.file + ".cancelled") })
+		}
+		echo, next := r.tool("echo"), make(chan ended, 1)
+		go func() {
+			out, err := r.start(r.Context(), echo, `{"a":1}`)
+			next <- ended{out, err}
+		}()
+		if len(c.Command) > 0 {
+			select {
+			case got := <-next:
+				t.Errorf("another call ran in a server that is to end: %s, %v", got.out.Text, got.err)
+			case <-time.After(200 * time.Millisecond):
+			}
+			if _, err := r.Effect("ns", echo.Definition).Start(t.Context(), intent(echo), []byte(`{}`)); !notStartedErr(err) {
+				t.Errorf("a call that was to begin in it is %v", err)
+			}
+		}
+		if err := os.Remove(stayer.file); err != nil {
+			t.Fatal(err)
+		}
+		got := <-stayer.done
+		number, err := strconv.Atoi(string(got.out.Text))
+		if err != nil || got.err != nil || got.out.Failed {
+			t.Fatalf("the call of another one: %q, %v", got.out.Text, got.err)
+		}
+		if got := <-next; got.err != nil || string(got.out.Text) != `{"a":1}` {
+			t.Errorf("the next call: %q, %v", got.out.Text, got.err)
+		}
+		if len(c.Command) > 0 && syscall.Kill(number, 0) == nil {
+			t.Errorf("process %d goes on with what was given up", number)
+		}
+		if logs := r.logs.FilterMessage("mcp server is away"); logs.Len() > 0 {
+			t.Errorf("%+v", logs.All())
+		}
+	})
+}
+
+// TestBusyServer: a server that does one thing at a time tells no tools while it has a call to do. Whoever wants it then has to wait, and the call goes on.
+func TestBusyServer(t *testing.T) {
+	t.Parallel()
+	dir := script(t, `{"name":"a","inputSchema":{"type":"object"}}`)
+	put(t, dir, "tools_call", `"result":{"content":[{"type":"text","text":"done"}]}`)
+	r := open(t, program(t, "scripted", dir))
+	a := r.tool("a")
+	put(t, dir, "jam", "")
+	first := make(chan ended, 1)
+	go func() {
+		out, err := r.start(t.Context(), a, `{}`)
+		first <- ended{out, err}
+	}()
+	until(t, "the call", func() bool { return exists(filepath.Join(dir, "jammed")) })
+	var away *AwayError
+	if err := r.Effect("ns", a.Definition).Ready(t.Context()); !errors.As(err, &away) {
+		t.Errorf("a server that answers nobody is %v", err)
+	}
+	if err := os.Remove(filepath.Join(dir, "jam")); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-first; got.err != nil || string(got.out.Text) != "done" {
+		t.Errorf("the call that it had: %q, %v", got.out.Text, got.err)
+	}
+	if got := r.call("a", `{}`); got != "done" {
+		t.Errorf("the next one: %q", got)
+	}
+}
+
 // field/review-agent.md S18.
 func TestChangedDefinition(t *testing.T) {
 	t.Parallel()

@@ -51,12 +51,14 @@ func realServer(over <-chan struct{}, versions ...string) *mcp.Server {
 		"structured": func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			return &mcp.CallToolResult{StructuredContent: json.RawMessage(`{"b":9007199254740993,"a":1}`)}, nil
 		},
-		"hang": func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			touch(r)
+		"hang": func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			context.AfterFunc(ctx, func() { touch(r, ".cancelled") })
+			touch(r, "")
 			<-over // It hears no cancel.
 			return say("late"), nil
 		},
 		"die":          func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { os.Exit(3); return nil, nil },
+		"linger":       linger,
 		"confirm":      confirm,
 		"surroundings": surroundings,
 		"spawn":        spawn,
@@ -87,12 +89,25 @@ func media(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	}}, nil
 }
 
-// touch says in a file that a call has come.
-func touch(r *mcp.CallToolRequest) {
+// touch says in a file that a call has come, or what it has come to.
+func touch(r *mcp.CallToolRequest, what string) string {
 	var a struct{ File string }
 	if json.Unmarshal(r.Params.Arguments, &a) == nil && a.File != "" {
-		_ = os.WriteFile(a.File, nil, 0o600)
+		_ = os.WriteFile(a.File+what, nil, 0o600)
 	}
+	return a.File
+}
+
+// linger waits until its file is taken away, and tells its own number.
+func linger(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	for file := touch(r, ""); exists(file); time.Sleep(5 * time.Millisecond) {
+	}
+	return say(fmt.Sprint(os.Getpid())), nil
+}
+
+func exists(file string) bool {
+	_, err := os.Stat(file)
+	return err == nil
 }
 
 // confirm asks a person once more, by itself.
@@ -148,7 +163,7 @@ func spawn(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 }
 
 // scripted is a server that answers with what stands in the files of a folder, named by the method: what no server of the SDK would say.
-// `stubborn` leaves it deaf to the end of its input and to the request to end.
+// While there is a file `jam` a call is not answered, and nothing else is. `stubborn` leaves it deaf to the end of its input and to the request to end.
 func scripted(args []string) {
 	dir := args[0]
 	_ = os.WriteFile(filepath.Join(dir, "number"), fmt.Append(nil, os.Getpid()), 0o600)
@@ -168,6 +183,9 @@ func scripted(args []string) {
 		}
 		if json.Unmarshal(line, &m) != nil || m.ID == nil {
 			continue
+		}
+		for jammed := filepath.Join(dir, "jam"); m.Method == "tools/call" && exists(jammed); time.Sleep(5 * time.Millisecond) {
+			_ = os.WriteFile(jammed+"med", nil, 0o600)
 		}
 		if m.Method == "tools/call" {
 			ask, _ := os.ReadFile(filepath.Join(dir, "asks"))
