@@ -417,6 +417,9 @@ func TestTheSameRequest(t *testing.T) {
 	m.Text = "さようなら"
 	_, err = first2(d.agent.SendMessage(d.ann(), m))
 	d.refused(err, codes.AlreadyExists, "REQUEST_ID_REUSED")
+	m.Text, m.Mode = "やあ", agentv1.MessageMode_MESSAGE_MODE_SIDE
+	_, err = first2(d.agent.SendMessage(d.ann(), m))
+	d.refused(err, codes.AlreadyExists, "REQUEST_ID_REUSED")
 }
 
 // TestWhatIsWrongWithASession: all of it is told at once, under the names of the fields.

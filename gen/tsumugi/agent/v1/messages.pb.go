@@ -154,8 +154,8 @@ type SendMessageRequest struct {
 	// The approvals that the sender saw, `approvals/{uuid}`, for SUPERSEDE, and for INTERRUPT while approvals wait. Not with another
 	// mode.
 	Approvals []string `protobuf:"bytes,5,rep,name=approvals,proto3" json:"approvals,omitempty"`
-	// A UUID for this message. The same message again is not taken twice: the stream then follows the one that was taken. With another text it
-	// is refused with REQUEST_ID_REUSED. Empty: the message stands alone.
+	// A UUID for this message. The same message again is not taken twice: the stream then follows the one that was taken. With another text, or
+	// with SIDE where it had another mode or the other way round, it is refused with REQUEST_ID_REUSED. Empty: the message stands alone.
 	RequestId string `protobuf:"bytes,6,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	// The question that the message answers, `session.question.id`; then it decides no approval, and comes before messages that wait. One that is
 	// not open any more is refused with QUESTION_CLOSED, which says what is. Empty: the message answers the question that is open, if one is. Not with SIDE.

@@ -239,12 +239,17 @@ func (e *Engine) answeredAside(ctx context.Context, ns, id, message, text string
 	return out, found, err
 }
 
+// aside is the answer of a message that was answered. store.ErrTaken where another one has its id, one that was not asked aside included.
 func (r reader) aside(message, text string) (out Answer, found bool, err error) {
 	var kept aside
 	err = r.json(asideOf(message), &kept)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return Answer{}, false, nil
+		other, err := r.any(textOf(message), decidedOf(message))
+		if err == nil && other {
+			err = store.ErrTaken
+		}
+		return Answer{}, false, err
 	case err != nil:
 		return Answer{}, false, err
 	case kept.Question != text:

@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,7 +68,7 @@ func (e *Engine) Send(ctx context.Context, ns, id string, m Message) (out Receip
 			return err
 		}
 		if out.Decided = &a; refused == nil {
-			err = put(w, decidedOf(m.ID), []byte(a.ID))
+			err = put(w, decidedOf(m.ID), []byte(m.decided(a.ID)))
 		}
 		return err
 	})
@@ -80,15 +81,30 @@ func (e *Engine) Send(ctx context.Context, ns, id string, m Message) (out Receip
 
 // known says that a message of this id was taken before: what it came to is for Send to say.
 func (m Message) known(r reader) (bool, error) {
-	_, text := r.text(textOf(m.ID))
-	_, decided := r.text(decidedOf(m.ID))
-	return text == nil || decided == nil, errors.Join(kept(text), kept(decided))
+	return r.any(textOf(m.ID), decidedOf(m.ID), asideOf(m.ID))
 }
 
+// any says whether one of these texts is there.
+func (r reader) any(ids ...string) (bool, error) {
+	for _, id := range ids {
+		if _, err := r.text(id); !errors.Is(err, store.ErrNotFound) {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
+// decided is what is kept of a message whose words decided: about which approval, and the hash of the words. A text that an earlier version
+// kept has no hash, and no message is the same as that one.
+func (m Message) decided(approval string) string { return approval + " " + string(sumOf(m.Text)) }
+
 // before says whether this very message was taken before, and what its words decided then: a caller that did not get the answer sends it again
-// (S15). store.ErrTaken where another one has its id.
+// (S15). store.ErrTaken where another one has its id, one that was answered aside included.
 func before(w *ledger.Work, m Message, decided **gate.Approval) (bool, error) {
 	r := reader{view: w.Tx, session: w.Session.ID}
+	if aside, err := r.any(asideOf(m.ID)); err != nil || aside {
+		return false, cmp.Or(err, store.ErrTaken)
+	}
 	switch text, err := r.text(textOf(m.ID)); {
 	case err == nil && text == m.Text:
 		return true, nil
@@ -97,9 +113,13 @@ func before(w *ledger.Work, m Message, decided **gate.Approval) (bool, error) {
 	case !errors.Is(err, store.ErrNotFound):
 		return false, err
 	}
-	approval, err := r.text(decidedOf(m.ID))
+	was, err := r.text(decidedOf(m.ID))
 	if err != nil {
 		return false, kept(err)
+	}
+	approval, _, _ := strings.Cut(was, " ")
+	if was != m.decided(approval) {
+		return false, store.ErrTaken
 	}
 	a, err := w.Approved(approval)
 	*decided = &a
