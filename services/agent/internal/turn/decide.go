@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
@@ -15,8 +16,14 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/tool"
 )
 
+// MaxRefused is how many refused tries at one approval have a row each, whoever makes them: whoever may not decide would else write rows that
+// are kept and wake all who watch, without end. The last row says that it is the last. Nothing is stored of a later one, which is refused as
+// the ones before and is in the log of calls and their metric. It is more than people mistake, and as much as shows that somebody tries again
+// and again. A refusal that changes something, such as that of an approval whose time is over, always has its row.
+const MaxRefused = 20
+
 // Decide takes a decision of a person about an approval, and gives the approval as it is then: one that was edited names what has its
-// place. A refusal is a row of the audit too. *gate.Refusal, *session.RefusedError, *ledger.ClockBehindError, store.ErrNotFound.
+// place. A refusal is a row of the audit too, up to MaxRefused. *gate.Refusal, *session.RefusedError, *ledger.ClockBehindError, store.ErrNotFound.
 func (e *Engine) Decide(ctx context.Context, ns, approval string, r gate.Request) (gate.Approval, error) {
 	where, err := e.where(ctx, ns, approval, r.Who)
 	switch {
@@ -95,8 +102,8 @@ func (e *Engine) take(w *ledger.Work, approval string, r gate.Request, ed *edit)
 // rule writes what becomes of a decision or an extension.
 func (e *Engine) rule(w *ledger.Work, a gate.Approval, who gate.Who, ruling gate.Ruling) error {
 	if no := ruling.Refused; no != nil {
-		if row, ok := no.Row(a, who, w.Now); ok {
-			w.Row(row)
+		if err := refuse(w, a, who, *no, ruling.Event != nil || ruling.Record != nil); err != nil {
+			return err
 		}
 	}
 	if ruling.Record != nil {
@@ -133,6 +140,34 @@ func (e *Engine) rule(w *ledger.Work, a gate.Approval, who gate.Who, ruling gate
 		stand(w, a, *ruling.Standing)
 	}
 	return nil
+}
+
+// refuse writes the row of a refusal. Where there are as many as there may be, and nothing else changes, the refusal is the error, so that the
+// change leaves nothing.
+func refuse(w *ledger.Work, a gate.Approval, who gate.Who, no gate.Refusal, changes bool) error {
+	refusal := no
+	tries, err := (reader{view: w.Tx, session: w.Session.ID}).refused(a.ID)
+	switch {
+	case err != nil:
+		return err
+	case changes:
+	case tries >= MaxRefused:
+		return &refusal
+	case tries == MaxRefused-1:
+		no.Why += fmt.Sprintf(" (%d tries at this approval were refused: those that follow have no row)", MaxRefused)
+	}
+	row, ok := no.Row(a, who, w.Now)
+	if !ok {
+		return nil
+	}
+	w.Row(row)
+	return putJSON(w, refusedOf(a.ID), tries+1)
+}
+
+// refused is how many refused tries at an approval have a row.
+func (r reader) refused(approval string) (n int, err error) {
+	err = r.json(refusedOf(approval), &n)
+	return n, kept(err)
 }
 
 // decided is a decision as the decision log has it (seed 001, 5.4): what was decided about what, and why. A plan is told by its aim, a call by its paths, and

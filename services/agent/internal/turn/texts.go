@@ -26,6 +26,7 @@ func resultOf(call string) string      { return call + "/result" }
 func intentOf(call string) string      { return ledger.IntentText(call) }
 func contentOf(approval string) string { return approval + "/approval" }
 func decidedOf(message string) string  { return message + "/decided" }
+func refusedOf(approval string) string { return approval + "/refused" }
 func madeOf(call string) string        { return call + "/made" }
 
 // put writes a text of the session.
