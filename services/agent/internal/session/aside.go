@@ -1,6 +1,6 @@
 package session
 
-// AnsweredAside is a message of a person that was answered from a snapshot, beside the work (C79). It moves nothing: its call of the model
+// AnsweredAside is a message of a person for which the model was asked from a snapshot, beside the work (C79). It moves nothing: its call of the model
 // is charged to the turn that was open then, if that still is, and the last call of a budget stays with the turn itself.
 type AnsweredAside struct{ Turn string }
 

@@ -1,13 +1,14 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
+	"time"
 	"unicode/utf8"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
@@ -45,9 +46,14 @@ func asideOf(message string) string { return message + "/aside" }
 
 // Aside answers a message at once, from the session as it is now, while its turn goes on (seed 001, 4.4; field/review-agent.md C79). There
 // is no tool in it and it moves nothing: it answers no question, and is never words of approval. It leaves its own text, a node beside the conversation and one row, and
-// its call of the model is charged to the open turn in that row's transaction; where none is open there is no budget to charge. A message
+// its call of the model is charged to the session in that row's transaction, and to the turn that was open, where that still is. A message
 // that was answered before gets the same answer. *session.RefusedError, *ledger.FieldsError, *llm.Error, and store.ErrTaken where another
-// message of this id was answered: of these nothing is kept.
+// message of this id was taken: of these no answer is kept.
+//
+// Once the model is asked the call is charged, whatever becomes of it and also where the caller has left: a model that has not answered leaves
+// the one row without an answer (UNANSWERED), and an answer that came after all is kept for the message that is sent again. What is under way
+// counts as spent for others and for the turn. A process that is killed while the model answers charges nothing: so many calls, at most
+// MaxAsides a session, are lost with it.
 func (e *Engine) Aside(ctx context.Context, ns, id string, who audit.Actor, message, text string) (Answer, error) {
 	if wrong := checkAside(message, text); wrong != nil {
 		return Answer{}, &ledger.FieldsError{Wrong: wrong}
@@ -72,11 +78,13 @@ func (e *Engine) Aside(ctx context.Context, ns, id string, who audit.Actor, mess
 	if err := mayAskAside(s, others); err != nil {
 		return Answer{}, err
 	}
-	said, err := e.hearAside(ctx, ns, s, text)
+	defer e.asides.call(place, s.State.Turn.ID)()
+	q, err := e.askAside(ctx, ns, s, text)
 	if err != nil {
 		return Answer{}, err
 	}
-	return e.keepAside(ctx, ns, s, who, message, said)
+	said, err := e.hearAside(ctx, q)
+	return e.keepAside(ctx, ns, s, who, message, said, err)
 }
 
 func checkAside(message, text string) (wrong []session.Violation) {
@@ -103,19 +111,27 @@ func mayAsk(s session.State, others int) error {
 	return nil
 }
 
-// hearAside calls the model once.
-func (e *Engine) hearAside(ctx context.Context, ns string, s ledger.Session, text string) (aside, error) {
+// question is what a model is asked aside.
+type question struct {
+	text   string
+	model  llm.Generator
+	window llm.Identity
+	req    llm.Request
+}
+
+// askAside makes what the model is asked: nothing is charged for it.
+func (e *Engine) askAside(ctx context.Context, ns string, s ledger.Session, text string) (question, error) {
 	generator, err := e.Models.Generator(s.Backend)
 	if err != nil {
-		return aside{}, err
+		return question{}, err
 	}
 	window, err := generator.Window(ctx)
 	if err != nil {
-		return aside{}, err
+		return question{}, err
 	}
 	p := Prompt{Session: s, Pattern: string(envelope.BaseMain), Aside: asideSentence(s.Locale)}
 	if p.Total, err = e.room(window); err != nil {
-		return aside{}, err
+		return question{}, err
 	}
 	var talk []llm.Message
 	err = e.read(ctx, ns, s.ID, func(t reader) (err error) {
@@ -125,24 +141,29 @@ func (e *Engine) hearAside(ctx context.Context, ns string, s ledger.Session, tex
 		return t.past(s, &p)
 	})
 	if err != nil {
-		return aside{}, err
+		return question{}, err
 	}
-	talk = askAside(talk, p.Aside+"\n\n"+text)
+	talk = behind(talk, p.Aside+"\n\n"+text)
 	p.User = talk[len(talk)-1].Content
 	for _, m := range talk[:len(talk)-1] {
 		p.Talk = append(p.Talk, m.Content)
 	}
 	system, err := e.Prompts.Build(ctx, ns, p)
 	if err != nil {
-		return aside{}, err
+		return question{}, err
 	}
-	asking, stop := context.WithTimeout(ctx, e.Limits.Ask)
-	defer stop()
 	req := llm.Request{
 		Messages: append([]llm.Message{{Role: llm.RoleSystem, Content: system.Text}}, talk...), Sampling: llm.Sampling{MaxTokens: e.Limits.Answer},
 	}
-	said, result, err := llm.Receive(asking, generator, req, maxAnswer)
-	return aside{Question: text, Said: strings.ToValidUTF8(said, "\uFFFD"), Cut: result.Finish == llm.FinishLength, made: madeBy(window, req, result)}, err
+	return question{text, generator, window, req}, ctx.Err()
+}
+
+// hearAside calls the model once.
+func (e *Engine) hearAside(ctx context.Context, q question) (aside, error) {
+	ctx, stop := context.WithTimeout(ctx, e.Limits.Ask)
+	defer stop()
+	said, result, err := llm.Receive(ctx, q.model, q.req, maxAnswer)
+	return aside{Question: q.text, Said: strings.ToValidUTF8(said, "\uFFFD"), Cut: result.Finish == llm.FinishLength, made: madeBy(q.window, q.req, result)}, err
 }
 
 // asideSentence says how such a message is answered, in Japanese for the locale "ja" and else in English.
@@ -155,8 +176,8 @@ func asideSentence(locale string) string {
 		"Nothing that is said here changes the work or approves anything."
 }
 
-// askAside puts the message behind the conversation; some models take no two messages of the user one after the other.
-func askAside(talk []llm.Message, text string) []llm.Message {
+// behind puts the message behind the conversation; some models take no two messages of the user one after the other.
+func behind(talk []llm.Message, text string) []llm.Message {
 	if n := len(talk); n > 0 && talk[n-1].Role == llm.RoleUser {
 		talk[n-1].Content += "\n\n" + text
 		return talk
@@ -198,36 +219,73 @@ func unfinished(p session.Progress) tool.Result {
 	return tool.Outcome(tool.Unknown, "A person is asked what became of it.")
 }
 
-// keepAside writes the message, its answer and its row, and charges the call.
-func (e *Engine) keepAside(ctx context.Context, ns string, s ledger.Session, who audit.Actor, message string, said aside) (out Answer, err error) {
-	_, err = e.Ledger.Change(ctx, ns, s.ID, who, func(w *ledger.Work) error {
-		var found bool
-		if out, found, err = (reader{view: w.Tx, session: s.ID}).aside(message, said.Question); err != nil || found {
+// AsideAnswered is the verdict of the row of a message that was answered aside, asideUnanswered of one for which the model was asked and that
+// has no answer.
+const (
+	AsideAnswered   = "ANSWERED"
+	asideUnanswered = "UNANSWERED"
+)
+
+// keepWithin is how long what is written of a call of the model may take whose caller has left.
+const keepWithin = 10 * time.Second
+
+// keepAside charges the call and writes the message, its answer and its row; the row alone where failed says why there is no answer, or where
+// another call has taken the id of the message meanwhile.
+func (e *Engine) keepAside(ctx context.Context, ns string, s ledger.Session, who audit.Actor, message string, said aside, failed error) (out Answer, err error) {
+	left := ctx.Err() != nil
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), keepWithin)
+	defer stop()
+	var wrong error
+	_, err = e.Ledger.Change(ctx, ns, s.ID, who, func(w *ledger.Work) (err error) {
+		found := false
+		if out, wrong = (Answer{}), failed; wrong == nil {
+			out, found, wrong = (reader{view: w.Tx, session: s.ID}).aside(message, said.Question)
+		}
+		row := audit.Entry{Kind: audit.Aside, Verdict: asideUnanswered, Turn: s.State.Turn.ID, ArgsDigest: string(sumOf(said.Question))}
+		switch {
+		case found || errors.Is(wrong, store.ErrTaken):
+			row.Reason = "asked aside, and its id was taken meanwhile"
+		case failed != nil && left:
+			row.Reason = "asked aside, and its sender left before the model had answered"
+		case failed != nil:
+			row.Reason = "asked aside, and the model has not answered"
+		case wrong != nil:
+			return wrong
+		default:
+			row.Verdict, row.Reason, out = AsideAnswered, "asked aside", said.answer()
+		}
+		if row.Details, err = chargeAside(w, s.State.Turn.ID, message, said, row.Verdict); err != nil {
 			return err
 		}
-		before, spent := w.Session.State.Turn.ModelCalls, w.Session.Spent.ModelCalls
-		if _, err := w.Apply(session.AnsweredAside{Turn: s.State.Turn.ID}, gate.Change{}); err != nil {
-			return err
+		w.Row(row)
+		if row.Verdict != AsideAnswered {
+			return nil
 		}
-		w.Session.Spent.ModelCalls = spent + 1 // whether a turn is charged or not
-		details, err := json.Marshal(struct {
-			Answer  string `json:"answer_digest"`
-			Charged bool   `json:"charged"`
-			Message string `json:"message"`
-		}{string(sumOf(said.Said)), w.Session.State.Turn.ModelCalls != before, tool.PlainLine(message, tool.MaxName)})
-		if err != nil {
-			return err
-		}
-		w.Row(audit.Entry{
-			Kind: audit.Aside, Verdict: "ANSWERED", Reason: "asked aside", Turn: s.State.Turn.ID, ArgsDigest: string(sumOf(said.Question)), Details: string(details),
-		})
-		out = said.answer()
 		if err := conversation.Aside(w, conversation.Exchange{User: said.Question, Reply: out.Text, Made: said.made}); err != nil {
 			return err
 		}
 		return putJSON(w, asideOf(message), said)
 	})
-	return out, err
+	return out, cmp.Or(err, wrong)
+}
+
+// chargeAside charges the call, whether a turn is charged or not, and gives the details of its row.
+func chargeAside(w *ledger.Work, turn, message string, said aside, verdict string) (string, error) {
+	before, spent := w.Session.State.Turn.ModelCalls, w.Session.Spent.ModelCalls
+	if _, err := w.Apply(session.AnsweredAside{Turn: turn}, gate.Change{}); err != nil {
+		return "", err
+	}
+	w.Session.Spent.ModelCalls = spent + 1
+	d := struct {
+		Answer  string `json:"answer_digest,omitempty"`
+		Charged bool   `json:"charged"`
+		Message string `json:"message"`
+	}{Charged: w.Session.State.Turn.ModelCalls != before, Message: tool.PlainLine(message, tool.MaxName)}
+	if verdict == AsideAnswered {
+		d.Answer = string(sumOf(said.Said))
+	}
+	raw, err := json.Marshal(d)
+	return string(raw), err
 }
 
 // answeredAside is the answer of a message that was answered before.
@@ -267,33 +325,4 @@ func (a aside) answer() Answer {
 		out.Text = reply
 	}
 	return out
-}
-
-// asides counts what is answered aside, by session.
-type asides struct {
-	mu  sync.Mutex
-	now map[string]int
-}
-
-// begin says how many others there are, and whether one more may be.
-func (a *asides) begin(place string) (others int, ok bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	others = a.now[place]
-	if others >= MaxAsides {
-		return others, false
-	}
-	if a.now == nil {
-		a.now = map[string]int{}
-	}
-	a.now[place]++
-	return others, true
-}
-
-func (a *asides) end(place string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.now[place]--; a.now[place] == 0 {
-		delete(a.now, place)
-	}
 }

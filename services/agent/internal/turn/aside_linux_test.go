@@ -205,7 +205,8 @@ func TestAsidesAtOnce(t *testing.T) {
 	r.sound()
 }
 
-// TestAsideRefused: what cannot be asked is refused, and an answer that does not come leaves nothing.
+// TestAsideRefused: what cannot be asked is refused and leaves nothing; of an answer that does not come its call is charged, and nothing else is
+// other than before (C79).
 func TestAsideRefused(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -219,6 +220,14 @@ func TestAsideRefused(t *testing.T) {
 	}
 	if _, err := r.Aside(t.Context(), "other", id, ann, "m", "問い"); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("in another namespace: %v", err)
+	}
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	if _, err := r.Aside(gone, ns, id, ann, "m", "問い"); !errors.Is(err, context.Canceled) {
+		t.Errorf("left before: %v", err)
+	}
+	if s := r.now(); s.Version != before.Version {
+		t.Errorf("%+v", s.State)
 	}
 	var fault *llm.Error
 	if _, err := r.Aside(t.Context(), ns, id, ann, "m", "問い"); !errors.As(err, &fault) {
@@ -236,9 +245,23 @@ func TestAsideRefused(t *testing.T) {
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Errorf("left alone: %v", err)
 	}
-	if after := r.now(); after.Version != before.Version || len(r.asided()) != 0 {
-		t.Errorf("%+v, %+v", after.State, r.asided())
+	after := r.now()
+	for i, row := range r.asided() {
+		if why := []string{"has not answered", "its sender left"}[i]; row.Verdict != "UNANSWERED" || !strings.Contains(row.Reason, why) ||
+			!strings.Contains(row.Details, `"charged":true`) || strings.Contains(row.Details, "answer_digest") {
+			t.Errorf("%+v", row)
+		}
 	}
+	if len(r.asided()) != 2 || after.State.Turn.ModelCalls != before.State.Turn.ModelCalls-2 || after.Spent.ModelCalls != before.Spent.ModelCalls+2 {
+		t.Errorf("%+v, %+v", after.State.Turn, after.Spent)
+	}
+	same := after
+	same.State.Spent, same.Spent, same.State.Turn.ModelCalls = before.State.Spent, before.Spent, before.State.Turn.ModelCalls
+	same.Updated, same.Version, same.Head = before.Updated, before.Version, before.Head
+	if diff := cmp.Diff(before, same); diff != "" {
+		t.Error(diff)
+	}
+	r.sound()
 	for _, tt := range []struct {
 		s      session.State
 		others int

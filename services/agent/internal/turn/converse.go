@@ -92,7 +92,7 @@ func (e *Engine) talk(ctx context.Context, ns, id string, m Message) (*talk, err
 	}
 	m.spoke(&t.now, int64(s.Head.Seq)+1)
 	t.turn.begin(&t.now)
-	t.direct = e.spent(t.now) == ""
+	t.direct = e.spent(e.asides.counted(ns, t.now)) == ""
 	return t, nil
 }
 

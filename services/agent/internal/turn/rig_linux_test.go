@@ -85,12 +85,15 @@ func (*spoken) Close() error       { return nil }
 
 // prompts keeps what prompts were made of.
 type prompts struct {
+	mu    sync.Mutex
 	built []Prompt
 	// answer is what is built; without a text a plain one.
 	answer Built
 }
 
 func (p *prompts) Build(_ context.Context, _ string, q Prompt) (Built, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.built = append(p.built, q)
 	if p.answer.Text != "" {
 		return p.answer, nil

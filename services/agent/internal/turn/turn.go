@@ -192,7 +192,7 @@ func (e *Engine) do(ctx context.Context, ns string, s ledger.Session, todo sessi
 	case session.OpenTurn:
 		return e.open(ctx, ns, s.ID)
 	case session.CallModel:
-		if why := e.spent(s); why != "" {
+		if why := e.spent(e.asides.counted(ns, s)); why != "" {
 			return e.apply(ctx, ns, s.ID, session.Stopped{Reason: session.ReasonBudget, Why: why})
 		}
 		return e.ask(ctx, ns, s)

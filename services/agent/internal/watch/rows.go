@@ -35,7 +35,7 @@ func (w *Stream) event(ctx context.Context, r audit.Row) (Event, error) {
 	switch {
 	case r.Verdict == turn.DialogWarning:
 		e.Of = Warning{Code: d.Code, Text: r.Reason}
-	case r.Kind == audit.Aside:
+	case r.Kind == audit.Aside && r.Verdict == turn.AsideAnswered:
 		e.Of, err = w.aside(ctx, r)
 	case r.Kind == audit.Refusal:
 		e.Of = refused(r, d)

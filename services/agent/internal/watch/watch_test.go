@@ -73,3 +73,13 @@ func (w *Stream) starts(t *testing.T, seq int64) {
 		t.Errorf("it begins with %+v, %v", e, err)
 	}
 }
+
+// What was asked aside and not answered is told as its row: it has no answer that could be told.
+func TestAnAsideWithoutAnswer(t *testing.T) {
+	t.Parallel()
+	row := audit.Row{Seq: 3, Entry: audit.Entry{Kind: audit.Aside, Verdict: "UNANSWERED", Details: `{"charged":true,"message":"m"}`}}
+	e, err := (&Stream{}).event(t.Context(), row)
+	if is, ok := e.Of.(Record); err != nil || !ok || is.Row != row || e.Seq != 3 {
+		t.Errorf("%+v, %v", e, err)
+	}
+}
