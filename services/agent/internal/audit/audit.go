@@ -79,6 +79,13 @@ const (
 	Outcome        Kind = "outcome" // a person, or a proof, says what happened
 )
 
+// WasApproved is the reason of an INTENT by an approval: a row before it has the kind APPROVE and the same digest. Only that of a dry run, whose approval
+// begins with DryRun and a slash, has none.
+const (
+	WasApproved = "it was approved"
+	DryRun      = "dry-run"
+)
+
 // need is what a row of a kind cannot be without, beyond what no row can be without.
 type need byte
 

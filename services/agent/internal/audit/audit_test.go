@@ -505,3 +505,51 @@ func TestImportOfNothing(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// An INTENT that says that a call was approved follows the row of whoever approved it: without that it is the first bad row, though its code fits. A call
+// by the digest of its caller's own dry run has no such row, and one that policy allowed needs none.
+func TestAnIntentWithoutConsent(t *testing.T) {
+	t.Parallel()
+	k := newKeys(t, "k1")
+	intent := func(reason, approval string) audit.Entry {
+		e := entry(audit.Intent)
+		e.Reason, e.Details = reason, `{"approval":"`+approval+`"}`
+		return e
+	}
+	consent, other := entry(audit.Approve), entry(audit.Approve)
+	other.Digest = hash("e")
+	approved := intent(audit.WasApproved, "a1")
+	for name, c := range map[string]struct {
+		rows []audit.Entry
+		want string
+	}{
+		"approved":          {[]audit.Entry{entry(audit.Ask), consent, approved, approved}, ""},
+		"approved too late": {[]audit.Entry{entry(audit.Ask), approved, consent}, "2 UNAPPROVED"},
+		"another one":       {[]audit.Entry{entry(audit.Ask), other, approved}, "3 UNAPPROVED"},
+		"asked for":         {[]audit.Entry{entry(audit.Ask), approved}, "2 UNAPPROVED"},
+		"a dry run":         {[]audit.Entry{intent(audit.WasApproved, audit.DryRun+"/1/ann")}, ""},
+		"allowed":           {[]audit.Entry{intent("the policy allows it", "")}, ""},
+	} {
+		rows, head, err := k.Extend(k.Begin("default", "s1"), c.rows...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = k.Verify(each(rows), audit.Chain{Namespace: "default", Session: "s1", Heads: []audit.Head{head}})
+		if c.want == "" && err != nil || c.want != "" && fault(t, err) != c.want {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := k.Verify(each(rows[len(rows)-1:]), audit.Chain{Namespace: "default", Session: "s1", After: after(t, k, c.rows)}); err != nil {
+			t.Errorf("%s: behind rows that were removed: %v", name, err)
+		}
+	}
+}
+
+// after is the head before the last of the rows of some entries.
+func after(t *testing.T, k *audit.Keys, entries []audit.Entry) *audit.Head {
+	t.Helper()
+	_, head, err := k.Extend(k.Begin("default", "s1"), entries[:len(entries)-1]...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &head
+}

@@ -1,9 +1,11 @@
 package audit
 
 import (
+	"encoding/json"
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 )
 
 // Fault is what is wrong with a row, or with where it stands.
@@ -25,6 +27,8 @@ const (
 	Misplaced Fault = "MISPLACED"
 	// ChangedContent: it is as it was made, and a text or an approval that it has sealed is not.
 	ChangedContent Fault = "CONTENT_CHANGED"
+	// Unapproved: it is as it was made, and tells of a consent that no row before it gives.
+	Unapproved Fault = "UNAPPROVED"
 )
 
 // sentences say each fault.
@@ -42,9 +46,10 @@ var sentences = map[Fault]string{
 
 	Misplaced:      "it is stored under a number or a time that is not its own",
 	ChangedContent: "what it wrote was changed",
+	Unapproved:     "it says that a call was approved, and no row before it tells who approved that",
 }
 
-// BadRow names the first row that is not as it was made.
+// BadRow names the first row that is not as it was made, or that should not have been.
 type BadRow struct {
 	// Seq is the place in the chain: the number that the row there should have.
 	Seq   uint64
@@ -94,10 +99,10 @@ type Chain struct {
 	Heads []Head
 }
 
-// Verify goes through the rows in their order and stops at the first that is not as it was made; it holds one row at a time. The
-// error is a *BadRow. An error of rows is one with the fault UNREADABLE.
+// Verify goes through the rows in their order and stops at the first that is not as it was made, or tells of a consent that nobody gave; it holds one row
+// at a time. The error is a *BadRow. An error of rows is one with the fault UNREADABLE.
 func (k *Keys) Verify(rows iter.Seq2[Row, error], c Chain) (Report, error) {
-	v := verifier{keys: k, chain: c, seq: 1, prev: Start, report: Report{Keys: map[string]uint64{}}}
+	v := verifier{keys: k, chain: c, seq: 1, prev: Start, approved: map[string]bool{}, report: Report{Keys: map[string]uint64{}}}
 	if bad := v.begin(); bad != nil {
 		return v.report, bad
 	}
@@ -126,11 +131,13 @@ func (k *Keys) Verify(rows iter.Seq2[Row, error], c Chain) (Report, error) {
 
 // verifier knows what the next row must be.
 type verifier struct {
-	keys   *Keys
-	chain  Chain
-	seq    uint64
-	prev   string
-	report Report
+	keys  *Keys
+	chain Chain
+	seq   uint64
+	prev  string
+	// approved are the digests of approvals that somebody has approved.
+	approved map[string]bool
+	report   Report
 }
 
 // begin checks the heads.
@@ -182,11 +189,32 @@ func (v *verifier) row(r Row) *BadRow {
 		return bad(Forked)
 	case v.disputed(r.Seq, r.MAC):
 		return bad(BadHead)
+	case !v.consented(r):
+		return bad(Unapproved)
 	}
 	v.seq, v.prev = r.Seq+1, r.MAC
 	v.report.Rows, v.report.Last = v.report.Rows+1, r.Seq
 	v.report.Keys[r.KeyID]++
 	return nil
+}
+
+// consented is false for a call that began by an approval that no row tells of. Where older rows were removed nobody knows.
+func (v *verifier) consented(r Row) bool {
+	switch {
+	case r.Kind == Approve:
+		v.approved[r.Digest] = true
+	case r.Kind == Intent && r.Reason == WasApproved && v.chain.After == nil:
+		return v.approved[r.Digest] || r.dryRun()
+	}
+	return true
+}
+
+// dryRun says that whoever began a call had the digest of a dry run: the call itself is the consent (field/review-agent.md C76).
+func (r Row) dryRun() bool {
+	var d struct {
+		Approval string `json:"approval"`
+	}
+	return json.Unmarshal([]byte(r.Details), &d) == nil && strings.HasPrefix(d.Approval, DryRun+"/")
 }
 
 // missing looks whether the row that belongs here comes later.

@@ -141,7 +141,7 @@ func (i Intent) entry(e audit.Entry, d details) audit.Entry {
 func (i Intent) Entry(s Session) audit.Entry {
 	reason := "the policy allows it"
 	if i.Approval != "" {
-		reason = "it was approved"
+		reason = audit.WasApproved
 	}
 	return i.entry(s.entry(audit.Intent, "INTENT", reason), details{})
 }

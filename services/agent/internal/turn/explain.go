@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/canon"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/gate"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
@@ -13,7 +14,7 @@ import (
 )
 
 // dry stands where a call that nobody makes has no id, and begins the id under which a person approves their own call (C76).
-const dry = "dry-run"
+const dry = audit.DryRun
 
 // Query asks what would become of a call.
 type Query struct {
