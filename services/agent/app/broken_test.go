@@ -98,18 +98,18 @@ func TestTamperedSessions(t *testing.T) {
 	name := d.create(&agentv1.Session{Goal: "港"}).Name
 	for _, c := range []struct{ change, back, told, replayed string }{
 		{"owner = 'eve'", "owner = 'ann'", `it is stored under owner "eve", and its record says "ann"; its rows are as they were made, 1 of them`, ""},
-		{"body = CAST(replace(CAST(body AS TEXT), '港', '海') AS BLOB)", "body = CAST(replace(CAST(body AS TEXT), '海', '港') AS BLOB)", "",
+		{"body = CAST(replace(CAST(body AS TEXT), '港', '海') AS BLOB)", "body = CAST(replace(CAST(body AS TEXT), '海', '港') AS BLOB)",
+			"its seal does not fit what it says: it was changed; its rows are as they were made, 1 of them",
 			"its record is not what its rows make of it: items"},
 	} {
 		d.alter("UPDATE sessions SET " + c.change)
 		for _, replay := range []bool{false, true} {
 			v, err := d.agent.VerifyAudit(d.ann(), &agentv1.VerifyAuditRequest{Session: name, Replay: replay})
 			d.ok(err)
-			seen := c.told != "" || replay
-			if v.Intact == seen || v.BadSeq != 0 || v.Head == nil || !strings.HasSuffix(v.Problem, c.told) || seen == (v.Problem == "") {
+			if v.Intact || v.BadSeq != 0 || v.Head == nil || !strings.HasSuffix(v.Problem, c.told) {
 				t.Errorf("%s: %v", c.change, v)
 			}
-			if replay && (v.Replayed != (c.replayed == "") || v.ReplayProblem != c.replayed || !strings.Contains(v.Problem, c.replayed)) {
+			if replay && (v.Replayed != (c.replayed == "") || v.ReplayProblem != c.replayed) {
 				t.Errorf("%s, replayed: %v", c.change, v)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"hash"
 	"iter"
@@ -21,6 +22,7 @@ const Start = "0000000000000000000000000000000000000000000000000000000000000000"
 const (
 	rowVersion  = "tsumugi audit row 1"
 	headVersion = "tsumugi audit head 1"
+	bodyVersion = "tsumugi audit body 1"
 )
 
 // MinKey is the length of the shortest key, in bytes: as long as the code.
@@ -144,6 +146,28 @@ func (k *Keys) Resume(rows iter.Seq2[Row, error], namespace, session string) (He
 	}, Chain{Namespace: namespace, Session: session})
 	h.Seal = h.seal(k.keys[k.current])
 	return h, err
+}
+
+// Sign gives the code of a text that is stored with a head and has the head in it, by the head's key; empty where that is not among the keys.
+func (k *Keys) Sign(h Head, body []byte) string {
+	key, known := k.keys[h.KeyID]
+	if !known {
+		return ""
+	}
+	c := newCoder(key)
+	c.mac.Write(text(c.room(), bodyVersion))
+	return c.code(body)
+}
+
+// Signed is nil where a code is that of a text, as Sign makes it.
+func (k *Keys) Signed(h Head, body []byte, code string) error {
+	switch signed := k.Sign(h, body); {
+	case signed == "":
+		return fmt.Errorf("it was written with the key %q, which is not among the keys", h.KeyID)
+	case !equal(code, signed):
+		return errors.New("its seal does not fit what it says: it was changed")
+	}
+	return nil
 }
 
 // encode appends the bytes that the code of a row goes over: every field but the code, each text with its length before it, so

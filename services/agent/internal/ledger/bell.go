@@ -119,7 +119,7 @@ func (l *Ledger) present(v store.View, id string) (Session, error) {
 	if err != nil {
 		return Session{}, err
 	}
-	s, err := l.decode(found)
+	s, err := l.decode(v, found)
 	if err == nil {
 		err = gone(s)
 	}

@@ -83,9 +83,12 @@ func (l *Ledger) deleteBroken(ctx context.Context, ns, id, given string, actor a
 		if err != nil {
 			return err
 		}
-		e := l.entry(found)
-		if e.Broken == nil {
-			return store.ErrFenced // It can be read again: somebody has put it back.
+		e, err := l.entry(tx, found)
+		if err == nil && e.Broken == nil {
+			err = store.ErrFenced // It can be read again: somebody has put it back.
+		}
+		if err != nil {
+			return err
 		}
 		kept := e.Session
 		if err := etag.Check("the session", given, kept.Etag); err != nil {
@@ -112,28 +115,10 @@ func (l *Ledger) deleteBroken(ctx context.Context, ns, id, given string, actor a
 // remade makes a session again from its rows, as it is written, and their head. The error says why that cannot be: a *BrokenError, an *audit.BadRow, or
 // one of the store.
 func (l *Ledger) remade(ctx context.Context, ns, id string) (before []byte, head audit.Head, err error) {
-	made := map[string]json.RawMessage{}
-	var wrong error
-	head, err = l.keys.Resume(func(yield func(audit.Row, error) bool) {
-		for r, err := range l.records(ctx, ns, id, 1) {
-			if err == nil {
-				err = patch(made, r)
-			}
-			if err != nil {
-				wrong = err
-				yield(audit.Row{}, err)
-				return
-			}
-			for _, row := range r.Rows {
-				if !yield(row, nil) {
-					return
-				}
-			}
-		}
-	}, ns, id)
-	if err := errors.Join(err, wrong); err != nil {
+	p := proof{made: map[string]json.RawMessage{}}
+	if head, err = l.keys.Resume(p.rows(l.records(ctx, ns, id, 1)), ns, id); err != nil {
 		return nil, audit.Head{}, err
 	}
-	before, err = json.Marshal(made)
+	before, err = json.Marshal(p.made)
 	return before, head, err
 }

@@ -52,9 +52,9 @@ type Work struct {
 	// worked is how long the session has worked since it was changed last.
 	worked  time.Duration
 	entries []audit.Entry
-	// stored is the body that was written; nil: none was. then is what is done when it is durable.
-	stored []byte
-	then   []func()
+	// stored is the body that was written, and text that of the session in it; nil: none was. then is what is done when it is durable.
+	stored, text []byte
+	then         []func()
 	// told are the calls and approvals of which an event said something, by id: the hashes by which their rows are known.
 	told map[string]session.Call
 	// calls are those that were in the session at any moment of the change, as it has left them.
@@ -74,7 +74,7 @@ func (l *Ledger) Change(ctx context.Context, ns, id string, actor audit.Actor, f
 		if err != nil {
 			return err
 		}
-		s, before, err := l.read(found)
+		s, before, err := l.read(tx, found)
 		if err != nil {
 			return err
 		}
@@ -97,7 +97,7 @@ func (l *Ledger) Change(ctx context.Context, ns, id string, actor audit.Actor, f
 		return err
 	})
 	if err == nil {
-		l.recent.wrote(out, w.stored)
+		l.recent.wrote(out, w.stored, w.text)
 		for _, then := range w.then {
 			then()
 		}
@@ -257,7 +257,7 @@ func (w *Work) settle(before session.State, notes []session.Note, c gate.Change)
 	return nil
 }
 
-// Approved gives an approval of the session. store.ErrNotFound, *BrokenError.
+// Approved gives an approval of the session, as it was written last. store.ErrNotFound; *BrokenError also of one that something else wrote.
 func (w *Work) Approved(id string) (a gate.Approval, err error) {
 	found, err := w.Approval(id)
 	if err != nil {
@@ -266,16 +266,24 @@ func (w *Work) Approved(id string) (a gate.Approval, err error) {
 	if found.Session != w.Session.ID {
 		return a, store.ErrNotFound
 	}
-	return Approval(found)
+	if a, err = Approval(found); err == nil {
+		err = w.sealed(found, a)
+	}
+	return a, err
 }
 
-// Keep writes an approval.
+// Keep writes an approval. The last row of the change seals its hash, and the session keeps it while its call is open.
 func (w *Work) Keep(a gate.Approval) error {
 	body, err := json.Marshal(a)
 	if err != nil {
 		return err
 	}
-	return w.PutApproval(store.Approval{ID: a.ID, Session: a.Session, State: string(a.State), Created: a.Created, Body: body})
+	put := store.Approval{ID: a.ID, Session: a.Session, State: string(a.State), Created: a.Created, Body: body}
+	if err := w.PutApproval(put); err != nil {
+		return err
+	}
+	w.Session.call(a.Call, func(c *Call) { c.Sealed = w.kept[len(w.kept)-1].Hash })
+	return nil
 }
 
 // tell writes the rows of the session itself, and keeps of which calls a row is owed.
@@ -365,11 +373,11 @@ func (w *Work) write(before []byte) (Session, error) {
 // putSession writes the session, of which raw is the text.
 func (w *Work) putSession(raw []byte) error {
 	s := w.Session
-	body, err := encode(raw, s.Head)
+	body, err := w.ledger.encode(raw, s.Head)
 	if err != nil {
 		return err
 	}
-	w.stored = body
+	w.stored, w.text = body, body[len(textOpens):][:len(raw)]
 	kept := w.ledger.row(*s, w.Now)
 	kept.Body = body
 	return w.PutSession(kept)

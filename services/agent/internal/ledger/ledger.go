@@ -77,6 +77,8 @@ type Call struct {
 	// Client is until when the caller of the session may take for it, who carries it out; the zero time: nobody waits for the caller, or
 	// no longer, since the result is there.
 	Client time.Time `json:"client,omitzero"`
+	// Sealed is the hash of its approval as it was written last, by which one that something else wrote is known without going through the rows.
+	Sealed canon.Hash `json:"sealed,omitempty"`
 }
 
 // MaxAnswered are the answered questions that a session keeps.
@@ -187,41 +189,50 @@ func (s Session) Etag() string {
 	return d.String()
 }
 
-// encode writes the body of a session in the store: an object of its text and the head of its rows.
-func encode(session []byte, head audit.Head) ([]byte, error) {
-	raw, err := json.Marshal(head)
-	if err != nil {
-		return nil, err
-	}
-	return object([]member{{[]byte("session"), session}, {[]byte("head"), raw}}), nil
-}
-
 // decode reads a session. *BrokenError: the session cannot go on.
-func (l *Ledger) decode(s store.Session) (Session, error) {
-	out, _, err := l.read(s)
+func (l *Ledger) decode(v store.View, s store.Session) (Session, error) {
+	out, _, err := l.read(v, s)
 	return out, err
 }
 
-// read reads a session, and gives the text of it alone, without the head. *BrokenError.
-func (l *Ledger) read(s store.Session) (out Session, text []byte, err error) {
+// read reads a session that is as it was written, and gives the text of it alone, without the head. v is where it was found. *BrokenError, or an error of
+// the store.
+func (l *Ledger) read(v store.View, s store.Session) (out Session, text []byte, err error) {
 	k := l.recent.find(s.ID, s.Body)
 	if k == nil {
-		parts, err := members(s.Body)
-		if err == nil {
-			k = &known{body: s.Body, text: find(parts, []byte("session"))}
-			err = errors.Join(json.Unmarshal(k.text, &k.session), json.Unmarshal(find(parts, []byte("head")), &k.session.Head))
+		if k, err = parse(s); err != nil {
+			return Session{}, nil, err
 		}
-		if err == nil && k.session.ID != s.ID {
-			err = errOther
+		changed, err := l.genuine(v, k)
+		if changed != nil && err == nil {
+			err = &BrokenError{Session: s.ID, Err: changed}
 		}
 		if err != nil {
-			return Session{}, nil, &BrokenError{Session: s.ID, Err: err}
+			return Session{}, nil, err
 		}
 		l.recent.read(s.ID, k)
 	}
 	out = k.session.copy()
 	out.Version = s.Version
 	return out, k.text, nil
+}
+
+// parse reads a session, whoever wrote it. *BrokenError.
+func parse(s store.Session) (*known, error) {
+	parts, err := members(s.Body)
+	k := &known{body: s.Body}
+	if err == nil {
+		k.text = find(parts, []byte("session"))
+		err = errors.Join(json.Unmarshal(k.text, &k.session), json.Unmarshal(find(parts, []byte("head")), &k.session.Head))
+	}
+	if err == nil && k.session.ID != s.ID {
+		err = errOther
+	}
+	if err != nil {
+		return nil, &BrokenError{Session: s.ID, Err: err}
+	}
+	k.session.Version = s.Version
+	return k, nil
 }
 
 // Get gives a session. store.ErrNotFound, *BrokenError.
@@ -234,12 +245,15 @@ func (l *Ledger) Get(ctx context.Context, ns, id string) (Session, error) {
 }
 
 // load gives a session, also one of which only the rows are left.
-func (l *Ledger) load(ctx context.Context, ns, id string) (Session, error) {
-	found, err := l.stored(ctx, ns, id)
-	if err != nil {
-		return Session{}, err
-	}
-	return l.decode(found)
+func (l *Ledger) load(ctx context.Context, ns, id string) (s Session, err error) {
+	err = l.store.Read(ctx, ns, func(v store.View) error {
+		found, err := v.Session(id)
+		if err == nil {
+			s, err = l.decode(v, found)
+		}
+		return err
+	})
+	return s, err
 }
 
 // stored gives a session as it is stored, whether it can be read or not, also one of which only the rows are left. store.ErrNotFound.
@@ -251,10 +265,13 @@ func (l *Ledger) stored(ctx context.Context, ns, id string) (found store.Session
 	return found, err
 }
 
-// kept is stored, with ErrGone where rows of a session are there without it, in one snapshot. store.ErrNotFound: there is neither.
-func (l *Ledger) kept(ctx context.Context, ns, id string) (found store.Session, err error) {
-	err = l.store.Read(ctx, ns, func(v store.View) error {
-		found, err = v.Session(id)
+// kept is what is stored of a session, with ErrGone where rows of it are there without it, in one snapshot. read gets it with where it was found. store.ErrNotFound: there is neither.
+func (l *Ledger) kept(ctx context.Context, ns, id string, read func(store.View, store.Session) error) error {
+	return l.store.Read(ctx, ns, func(v store.View) error {
+		found, err := v.Session(id)
+		if err == nil {
+			return read(v, found)
+		}
 		if !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
@@ -263,12 +280,11 @@ func (l *Ledger) kept(ctx context.Context, ns, id string) (found store.Session, 
 		}
 		return err
 	})
-	return found, err
 }
 
 // Exists is nil where there is such a session, whether it can be read or not, or rows of one that was deleted, or is gone. store.ErrNotFound.
 func (l *Ledger) Exists(ctx context.Context, ns, id string) error {
-	_, err := l.kept(ctx, ns, id)
+	err := l.kept(ctx, ns, id, func(store.View, store.Session) error { return nil })
 	if errors.Is(err, ErrGone) {
 		return nil
 	}

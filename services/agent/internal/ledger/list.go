@@ -25,20 +25,17 @@ func (e Listed) Place() store.Place { return store.Place{At: e.Session.Created, 
 // ends them.
 func (l *Ledger) List(ctx context.Context, ns string, f store.SessionFilter, after store.Place) iter.Seq2[Listed, error] {
 	f.Except = deleted
-	found := store.Each(listed, l.in(ctx, ns), func(v store.View, last *store.Session) ([]store.Session, error) {
-		return v.Sessions(f, store.Behind(last, after), listed)
-	})
-	return func(yield func(Listed, error) bool) {
-		for s, err := range found {
+	return store.Each(listed, l.in(ctx, ns), func(v store.View, last *Listed) (all []Listed, err error) {
+		found, err := v.Sessions(f, store.Behind(last, after), listed)
+		for _, s := range found {
+			e, err := l.entry(v, s)
 			if err != nil {
-				yield(Listed{}, err)
-				return
+				return nil, err
 			}
-			if !yield(l.entry(s), nil) {
-				return
-			}
+			all = append(all, e)
 		}
-	}
+		return all, err
+	})
 }
 
 // in reads a namespace, for store.Each.
@@ -46,14 +43,15 @@ func (l *Ledger) in(ctx context.Context, ns string) func(func(store.View) error)
 	return func(fn func(store.View) error) error { return l.store.Read(ctx, ns, fn) }
 }
 
-func (l *Ledger) entry(found store.Session) (e Listed) {
-	s, err := l.decode(found)
+// entry is an error of the store alone.
+func (l *Ledger) entry(v store.View, found store.Session) (e Listed, err error) {
+	s, err := l.decode(v, found)
 	if errors.As(err, &e.Broken) {
-		s = Session{ID: found.ID, Owner: found.Owner, Version: found.Version}
+		s, err = Session{ID: found.ID, Owner: found.Owner, Version: found.Version}, nil
 	}
 	s.Created = found.Created // that by which lists are in order
 	e.Session = s
-	return e
+	return e, err
 }
 
 // Namespaces gives those that have a session, in order. An error ends them.

@@ -71,10 +71,13 @@ func (l *Ledger) pruneSessions(ctx context.Context, ns string, now time.Time, re
 			more, over = len(page) == chunk, nil
 			for _, found := range page {
 				next = found.Place()
-				s, err := l.decode(found)
+				s, err := l.decode(v, found)
+				var broken *BrokenError
 				switch {
-				case err != nil:
+				case errors.As(err, &broken):
 					unread = err
+				case err != nil:
+					return err
 				case !now.Before(s.Deleted.Add(records)):
 					over = append(over, s.ID)
 				}

@@ -21,7 +21,7 @@ type bodies struct {
 
 func newBodies() *bodies { return &bodies{recent.Cache[string, *known]{Max: maxRecent}} }
 
-// known is a body, the text of the session in it, and the session, which is nobody's: whoever gets it takes a copy.
+// known is a body as it was written, the text of the session in it, and the session, which is nobody's: whoever gets it takes a copy.
 type known struct {
 	body, text []byte
 	session    Session
@@ -38,11 +38,11 @@ func (b *bodies) find(id string, body []byte) *known {
 // read takes a session as it was read. Nobody changes its body.
 func (b *bodies) read(id string, k *known) { b.Put(id, k, len(k.body)) }
 
-// wrote takes a session as it was written; nil: it was not.
-func (b *bodies) wrote(s Session, body []byte) {
+// wrote takes a session as it was written, with the text of it; nil: it was not.
+func (b *bodies) wrote(s Session, body, text []byte) {
 	// What is not UTF-8 in it is another text when it is read again.
-	if parts, err := members(body); err == nil && body != nil && !bytes.Contains(body, []byte(`\ufffd`)) {
-		b.read(s.ID, &known{body: body, text: find(parts, []byte("session")), session: s.copy()})
+	if body != nil && !bytes.Contains(body, []byte(`\ufffd`)) {
+		b.read(s.ID, &known{body: body, text: text, session: s.copy()})
 	}
 }
 

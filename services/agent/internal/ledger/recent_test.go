@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"bytes"
 	"encoding/json"
 	"math/rand"
 	"reflect"
@@ -8,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
 )
 
 // fill gives all that a value holds some value: lists and maps may be nil, empty, or have entries.
@@ -95,7 +98,7 @@ func shared(a, b reflect.Value, path string) (all []string) {
 // nobody else sees.
 func TestRecent(t *testing.T) {
 	t.Parallel()
-	r := rand.New(rand.NewSource(1)) //nolint:gosec // no secret
+	r, l := rand.New(rand.NewSource(1)), newRig(t).Ledger //nolint:gosec // no secret
 	for range 500 {
 		var s, read Session
 		fill(reflect.ValueOf(&s).Elem(), r)
@@ -103,12 +106,16 @@ func TestRecent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		body, err := encode(text, s.Head)
+		body, err := l.encode(text, s.Head)
 		if err != nil {
 			t.Fatal(err)
 		}
 		kept := newBodies()
-		kept.wrote(s, body)
+		stored, err := parse(store.Session{ID: s.ID, Body: body})
+		if err != nil || !bytes.Equal(stored.text, text) {
+			t.Fatalf("%s, %v", stored.text, err)
+		}
+		kept.wrote(s, body, text)
 		k := kept.find(s.ID, body)
 		if k == nil {
 			t.Fatalf("it is not known: %s", body)

@@ -94,11 +94,12 @@ func (l *Ledger) Replay(ctx context.Context, ns, id string) (Session, error) {
 	if err != nil {
 		return Session{}, err
 	}
-	kept, text, err := l.read(found)
+	kept, err := parse(found)
 	if err != nil {
 		return Session{}, err
 	}
-	made, err := l.replayed(ctx, ns, id, kept.Head.Seq)
+	head := kept.session.Head
+	made, err := l.replayed(ctx, ns, id, head.Seq)
 	if err != nil {
 		return Session{}, err
 	}
@@ -110,10 +111,10 @@ func (l *Ledger) Replay(ctx context.Context, ns, id string) (Session, error) {
 	if err := json.Unmarshal(raw, &again); err != nil {
 		return Session{}, &ReplayError{id, err}
 	}
-	if differ := differing(made, text); differ != nil {
+	if differ := differing(made, kept.text); differ != nil {
 		return again, &DiffersError{id, differ}
 	}
-	again.Version, again.Head = kept.Version, kept.Head
+	again.Version, again.Head = found.Version, head
 	return again, nil
 }
 
@@ -168,7 +169,7 @@ func (l *Ledger) Agree(ctx context.Context, ns, id string) error {
 		if err != nil {
 			return err
 		}
-		s, err := l.decode(found)
+		s, err := parse(found)
 		if err != nil {
 			return err
 		}
@@ -187,7 +188,7 @@ func (l *Ledger) Agree(ctx context.Context, ns, id string) error {
 			}
 			all = append(all, a)
 		}
-		return gate.Agree(s.State, all)
+		return gate.Agree(s.session.State, all)
 	})
 }
 

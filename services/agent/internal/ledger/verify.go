@@ -51,7 +51,16 @@ func (e *RecordError) Unwrap() error { return e.Err }
 // is nothing to hold it to. The error is an *audit.BadRow, which names the first row that is not as it was made, a *RecordError, or
 // both; store.ErrNotFound: there is nothing of such a session; and any other where the store itself cannot be read, which says nothing of the session.
 func (l *Ledger) Verify(ctx context.Context, ns, id string) (out Verified, err error) {
-	found, err := l.kept(ctx, ns, id)
+	var found store.Session
+	var k *known
+	var broken, changed error // why it cannot be read, and why it is not as it was written
+	err = l.kept(ctx, ns, id, func(v store.View, s store.Session) (err error) {
+		found = s
+		if k, broken = parse(s); broken == nil {
+			changed, err = l.genuine(v, k)
+		}
+		return err
+	})
 	if errors.Is(err, store.ErrNotFound) {
 		return out, l.orphans(ctx, ns, id)
 	}
@@ -60,12 +69,11 @@ func (l *Ledger) Verify(ctx context.Context, ns, id string) (out Verified, err e
 		return out, err
 	}
 	chain := audit.Chain{Namespace: ns, Session: id}
-	s, broken := Session{}, err
-	if !gone {
-		s, broken = l.decode(found)
+	if gone {
+		broken = err
 	}
 	if broken == nil {
-		out.Head, chain.Heads = s.Head, []audit.Head{s.Head}
+		out.Head, chain.Heads = k.session.Head, []audit.Head{k.session.Head}
 	}
 	var changes int64
 	if out.Report, changes, err = l.verifyRows(ctx, chain); err != nil {
@@ -76,7 +84,7 @@ func (l *Ledger) Verify(ctx context.Context, ns, id string) (out Verified, err e
 		changes = found.Version // Of bad rows nobody knows how many there were.
 	}
 	if broken == nil {
-		broken = l.asWritten(ns, found, s, changes)
+		broken = l.asWritten(ns, found, k.session, changes, changed)
 	}
 	if broken != nil {
 		err = errors.Join(err, &RecordError{id, broken})
@@ -84,9 +92,12 @@ func (l *Ledger) Verify(ctx context.Context, ns, id string) (out Verified, err e
 	return out, err
 }
 
-// asWritten says all that is wrong with a session as it is stored, beside what its rows make of it; nil: nothing is.
-func (l *Ledger) asWritten(ns string, found store.Session, s Session, changes int64) error {
+// asWritten says all that is wrong with a session as it is stored, beside what its rows make of it; nil: nothing is. changed is what genuine has found.
+func (l *Ledger) asWritten(ns string, found store.Session, s Session, changes int64, changed error) error {
 	var wrong []string
+	if changed != nil && !errors.As(changed, new(*audit.BadRow)) { // Rows are told for themselves.
+		wrong = append(wrong, changed.Error())
+	}
 	differ := func(column string, is, of any) {
 		if is != of {
 			wrong = append(wrong, fmt.Sprintf("it is stored under %s %v, and its record says %v", column, is, of))
@@ -132,6 +143,8 @@ func ours(body []byte) error {
 			into = new(Session)
 		case i == 1 && string(m.key) == "head":
 			into = new(audit.Head)
+		case i == 2 && string(m.key) == "code":
+			into = new(string)
 		default:
 			return fmt.Errorf("its record has a member %q, which this version does not write there", m.key)
 		}

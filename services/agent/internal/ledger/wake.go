@@ -54,15 +54,21 @@ func (l *Ledger) duty(s Session, now time.Time) time.Time {
 
 // warn sets when watchers are told that an approval will expire: anew where it was given more time.
 func (s *Session) warn(a gate.Approval) {
-	c := s.Calls[a.Call]
-	c.Warn = time.Time{}
-	if a.State == gate.Pending {
-		c.Warn = a.Warn()
-	}
+	s.call(a.Call, func(c *Call) {
+		if c.Warn = (time.Time{}); a.State == gate.Pending {
+			c.Warn = a.Warn()
+		}
+	})
+}
+
+// call changes what is kept of a call.
+func (s *Session) call(id string, change func(*Call)) {
 	if s.Calls == nil {
 		s.Calls = map[string]Call{}
 	}
-	s.Calls[a.Call] = c
+	c := s.Calls[id]
+	change(&c)
+	s.Calls[id] = c
 }
 
 // Warning is the approval that expires next of which watchers were not told, and when they are to be; the zero time: there is none.
