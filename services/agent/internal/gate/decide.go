@@ -101,7 +101,7 @@ type Ruling struct {
 // Decide judges a decision inside the transaction that writes it: by what is stored and the time there, so that exactly one of
 // any number of decisions counts (C36, C56).
 func Decide(a Approval, c Content, r Request, t Terms) Ruling {
-	if no := mayDecide(a, r.Who); no != nil {
+	if no := MayDecide(a, r.Who); no != nil {
 		return Ruling{Refused: no}
 	}
 	if no := r.check(a); no != nil {
@@ -132,8 +132,8 @@ func Decide(a Approval, c Content, r Request, t Terms) Ruling {
 	return Ruling{Event: session.Decided{Approval: a.ID, Digest: string(a.Digest), Decision: r.Decision, At: r.Now}, Change: Change{At: r.Now, Seq: r.Seq, Decision: &d}}
 }
 
-// mayDecide is the same for every decision, extension and word (S10). What the caller may not know of is not there.
-func mayDecide(a Approval, w Who) *Refusal {
+// MayDecide is nil for who may decide. It is the same for every decision, extension and word (S10). What the caller may not know of is not there.
+func MayDecide(a Approval, w Who) *Refusal {
 	switch {
 	case w.Namespace != a.Namespace || !w.Reaches(a.Session):
 		return refuse(a, NotFound, "there is no approval %q", a.ID)
@@ -355,7 +355,7 @@ type Extension struct {
 // Extend gives an approval that waits more time, to the second, up to MaxLife in all (C74). How it was decided, and until when what is
 // approved must have started, is not changed by it.
 func Extend(a Approval, e Extension) Ruling {
-	if no := mayDecide(a, e.Who); no != nil {
+	if no := MayDecide(a, e.Who); no != nil {
 		return Ruling{Refused: no}
 	}
 	until := e.Until.UTC().Truncate(time.Second)

@@ -29,7 +29,7 @@ func (e Decided) apply(c *change) error {
 		return refuse(RefusedDigest, "the digest %q is not that of approval %q: look at it again", e.Digest, e.Approval)
 	case outcome != fits || !outcome && e.Decision != Approve && e.Decision != Deny:
 		return refuse(RefusedState, "%q is no answer to approval %q: an outcome is told as HAPPENED or NOT_HAPPENED, anything else as APPROVE or DENY", e.Decision, e.Approval)
-	case call.due(e.At):
+	case call.Due(e.At):
 		if e.Decision == Deny {
 			c.note(Note{Of: OfApproval, ID: e.Approval, To: "late_denial"})
 		}
@@ -117,7 +117,7 @@ func (e Edited) apply(c *change) error {
 		return refuse(RefusedState, "only the arguments of a tool call can be changed")
 	case e.Digest != call.Digest:
 		return refuse(RefusedDigest, "the digest %q is not that of approval %q: look at it again", e.Digest, e.Approval)
-	case call.due(e.At):
+	case call.Due(e.At):
 		return Lapsed{e.Approval, e.At}.apply(c)
 	case call.Edits >= c.m.Limits.Edits:
 		return refuse(RefusedFull, "the call was changed %d times, as often as it may be: approve or deny it", call.Edits)
@@ -132,7 +132,7 @@ func (e Extended) apply(c *change) error {
 	if err != nil {
 		return err
 	}
-	if c.Calls[i].due(e.At) {
+	if c.Calls[i].Due(e.At) {
 		return Lapsed{e.Approval, e.At}.apply(c)
 	}
 	c.Calls[i].Until = e.Until
@@ -145,7 +145,7 @@ func (e Lapsed) apply(c *change) error {
 	if err != nil {
 		return err
 	}
-	if !c.Calls[i].due(e.At) {
+	if !c.Calls[i].Due(e.At) {
 		return refuse(RefusedState, "approval %q has time until %s", e.Approval, c.Calls[i].Until.UTC().Format(time.RFC3339))
 	}
 	if c.Calls[i].Progress == Pending {

@@ -130,7 +130,7 @@ func (w world) key() string {
 	b = append(append(b, '|'), w.net...)
 	for i, c := range w.Calls {
 		g := w.ghosts[i]
-		b = append(append(b, '/', c.Kind[0], byte(c.Attempts), byte(c.Edits), flag(c.due(now), c.Until.IsZero()), byte(g.effects), byte(g.outcomes), g.ack, byte(len(g.shown)), byte(len(c.Digest))), c.Progress...)
+		b = append(append(b, '/', c.Kind[0], byte(c.Attempts), byte(c.Edits), flag(c.Due(now), c.Until.IsZero()), byte(g.effects), byte(g.outcomes), g.ack, byte(len(g.shown)), byte(len(c.Digest))), c.Progress...)
 		b = append(append(b, ' '), c.Approval...)
 	}
 	return string(b)

@@ -97,7 +97,7 @@ var changed = []mutant{
 		return s
 	}},
 	{name: "C36 the deadline is judged with the decision", scope: "late", properties: []string{"I7"}, mutate: func(before State, e Event, s State) State {
-		if d, ok := e.(Decided); ok && d.Decision == Approve && before.Calls[0].due(now) {
+		if d, ok := e.(Decided); ok && d.Decision == Approve && before.Calls[0].Due(now) {
 			s = before
 			s.Calls = slices.Clone(s.Calls)
 			s.Calls[0].Progress = Approved
@@ -209,7 +209,7 @@ func expires(before State, e Event) bool {
 	case Lapsed:
 		return true
 	case Decided:
-		return slices.ContainsFunc(before.Calls, func(c Call) bool { return c.Approval == e.Approval && c.due(e.At) })
+		return slices.ContainsFunc(before.Calls, func(c Call) bool { return c.Approval == e.Approval && c.Due(e.At) })
 	}
 	return false
 }

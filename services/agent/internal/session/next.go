@@ -75,7 +75,7 @@ func (s State) deadline(at time.Time) Todo {
 	for _, c := range s.Calls {
 		switch {
 		case !c.Progress.Asks():
-		case c.due(at):
+		case c.Due(at):
 			return Todo{Duty: Expire, Call: c.ID, ID: c.Approval}
 		case next.Until.IsZero() || c.Until.Before(next.Until):
 			next.Until = c.Until

@@ -154,8 +154,8 @@ type Call struct {
 	Reason Reason `json:"reason,omitempty"`
 }
 
-// due says that the time of a call is over.
-func (c Call) due(at time.Time) bool { return !c.Until.IsZero() && !at.Before(c.Until) }
+// Due says that the time of a call is over.
+func (c Call) Due(at time.Time) bool { return !c.Until.IsZero() && !at.Before(c.Until) }
 
 // New is the state of a new session: nothing moves until a message comes (C25).
 func New() State { return State{Step: Planning, Status: RequiresInput, Lifecycle: Open} }

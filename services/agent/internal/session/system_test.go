@@ -116,7 +116,7 @@ func (u *universe) intent(w world, i int, void Reason) {
 		}
 		n.pc = fmt.Sprintf("X%d", i)
 		switch {
-		case c.due(now):
+		case c.Due(now):
 			u.broken("I7", "an approval has lapsed and its call starts")
 		case w.deny:
 			u.broken("I3", "a call starts although policy says DENY")

@@ -15,7 +15,7 @@ func (e Began) apply(c *change) error {
 		return refuse(RefusedDigest, "call %q was approved as %q, and not as %q", e.Call, call.Digest, e.Digest)
 	}
 	why := e.Void
-	if call.due(e.At) {
+	if call.Due(e.At) {
 		why = VoidLapsed // C37
 	}
 	if why != "" {

@@ -304,11 +304,11 @@ func (u *universe) decide(w world, i int) {
 			}
 		}
 	}
-	if u.without.rule(ackFirst) && c.Progress == Pending && !c.due(now) {
+	if u.without.rule(ackFirst) && c.Progress == Pending && !c.Due(now) {
 		u.put('U', of("approve ", " is acknowledged, and its process dies before the write", i), w, func(n *world) { n.ghosts[i].ack = 'a' })
 	}
 	switch {
-	case c.Progress == Pending && !c.due(now):
+	case c.Progress == Pending && !c.Due(now):
 		u.add('U', of("approve ", "", i), w, Decided{c.Approval, c.Digest, Approve, now, future}, func(n *world) {
 			if i < len(n.ghosts) {
 				told('a')(n)
@@ -331,7 +331,7 @@ func (u *universe) decide(w world, i int) {
 		})
 	case c.Progress == Expired:
 		u.add('U', of("deny ", " after expiry", i), w, Decided{c.Approval, c.Digest, Deny, now, future}, told('d'))
-	case c.Progress == OutcomePending && !c.due(now):
+	case c.Progress == OutcomePending && !c.Due(now):
 		u.add('U', of("outcome ", ": it happened", i), w, Decided{c.Approval, c.Digest, Happened, now, future}, nil)
 		u.add('U', of("outcome ", ": it did not happen", i), w, Decided{c.Approval, c.Digest, DidNotOccur, now, future}, nil)
 	}
@@ -385,7 +385,7 @@ func (u *universe) clock(w world) {
 			if c.Progress == OutcomePending && u.without.rule(outcomeClock) {
 				continue
 			}
-			if (c.Progress.Asks() || c.Progress == Approved) && !c.due(now) {
+			if (c.Progress.Asks() || c.Progress == Approved) && !c.Due(now) {
 				u.put('C', of("deadline of ", " passes", i), w, func(n *world) { n.Calls[i].Until = past })
 			}
 		}

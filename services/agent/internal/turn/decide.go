@@ -67,6 +67,9 @@ func (e *Engine) decide(
 
 // take takes a decision inside the transaction that writes it.
 func (e *Engine) take(w *ledger.Work, approval string, r gate.Request, ed *edit) (gate.Approval, *gate.Refusal, error) {
+	if a, no, err := e.barred(w, approval, r.Who); err != nil || no != nil {
+		return a, no, err
+	}
 	a, err := w.Approved(approval)
 	if err != nil {
 		return a, nil, err
@@ -97,6 +100,19 @@ func (e *Engine) take(w *ledger.Work, approval string, r gate.Request, ed *edit)
 	}
 	a, err = w.Approved(approval)
 	return a, ruling.Refused, err
+}
+
+// barred refuses who may not decide about an approval, before anything is done that costs more than to say so: they may try without end.
+func (e *Engine) barred(w *ledger.Work, approval string, who gate.Who) (gate.Approval, *gate.Refusal, error) {
+	a, err := w.Stored(approval)
+	if err != nil {
+		return a, nil, err
+	}
+	no := gate.MayDecide(a, who)
+	if no != nil {
+		err = e.rule(w, a, who, gate.Ruling{Refused: no})
+	}
+	return a, no, err
 }
 
 // rule writes what becomes of a decision or an extension.

@@ -15,6 +15,9 @@ func (e *Engine) Extend(ctx context.Context, ns, approval string, x gate.Extensi
 		return gate.Approval{}, err
 	}
 	return e.decide(ctx, ns, where, x.Who.Actor(), func(w *ledger.Work) (gate.Approval, *gate.Refusal, error) {
+		if a, no, err := e.barred(w, approval, x.Who); err != nil || no != nil {
+			return a, no, err
+		}
 		a, err := w.Approved(approval)
 		if err != nil {
 			return a, nil, err

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/policy"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
 )
 
@@ -60,5 +62,29 @@ func TestAForgedConsent(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestForgedArguments: a call that a policy allows does not begin with arguments that something else wrote while it waited.
+func TestForgedArguments(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	was := r.clock.now
+	r.rules = []policy.Rule{{ID: "all", Effect: policy.EffectAllow, Tool: "create"}}
+	r.Models = &meanwhile{r.model, func() { r.clock.now = was.Add(-2 * time.Minute) }} // so that nothing begins
+	r.model.lines = []string{say("EXECUTION", "continue", "actions", creates(1))}
+	r.send0("書いて")
+	var behind *ledger.ClockBehindError
+	if _, err := r.Drive(t.Context(), ns, id); !errors.As(err, &behind) {
+		t.Fatal(err)
+	}
+	r.ok(r.store.Close())
+	r.alter("UPDATE texts SET body = CAST(replace(CAST(body AS TEXT), 'f00', 'f99') AS BLOB) WHERE id LIKE '%/args'")
+	r.start()
+	r.clock.now = was
+	r.model.lines = []string{say("EXECUTION", "done", "reply", "だめでした。")}
+	r.drive()
+	if r.file("f00.md")+r.file("f99.md") != "" || r.kinds()[audit.Intent] != 0 || r.kinds()[audit.Void] != 1 {
+		t.Errorf("%q, rows %v", r.file("f99.md"), r.kinds())
 	}
 }

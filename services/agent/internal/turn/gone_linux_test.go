@@ -43,6 +43,24 @@ func TestWhatIsGoneParks(t *testing.T) {
 	r.sound()
 }
 
+// TestWhatIsGoneForLong: an approved call waits for what is gone no longer than it has time to start (C37), and the model is told so.
+func TestWhatIsGoneForLong(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.send("書いて", say("EXECUTION", "continue", "actions", []any{call("create", "path", "a.md", "content", "一")}))
+	asked := r.pending()[0]
+	r.missing = errGone
+	r.restart()
+	r.ok(r.decide(asked, session.Approve, ""))
+	r.clock.now = r.drive().State.Calls[0].Until
+	r.model.lines = []string{say("EXECUTION", "done", "reply", "だめでした。")}
+	r.drive()
+	if a := r.approval(asked.ID); a.State != gate.Voided || a.Void != session.VoidLapsed || r.file("a.md") != "" {
+		t.Errorf("%+v, %q", a, r.file("a.md"))
+	}
+	r.sound()
+}
+
 // TestCancelEndsWithoutWhatIsGone: a call had begun when the process was killed, and its work folder or policy has left the configuration: a cancel ends
 // it, as UNKNOWN where the folder is gone, and as what the staged file proves where that is still there. A turn that goes on asks a person.
 func TestCancelEndsWithoutWhatIsGone(t *testing.T) {

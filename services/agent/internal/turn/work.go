@@ -37,7 +37,11 @@ func (e *Engine) job(ns string, s ledger.Session, r router.Router, id string) *j
 	return j
 }
 
-// missing parks a call for which the configuration has something no more: its approval stays, and the call starts when that is there again (2b).
+// errLapsed is why an approved call does not start too late (C37).
+var errLapsed = &router.VoidError{Reason: session.VoidLapsed, Why: "the time within which the approved call had to start is over"}
+
+// missing parks a call for which the configuration has something no more: its approval stays, and the call starts when that is there again (2b), if its time
+// to start is not over by then (C37).
 func (e *Engine) missing(ctx context.Context, ns, id string, why error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -50,10 +54,13 @@ func (e *Engine) missing(ctx context.Context, ns, id string, why error) error {
 // begin carries out a call that may start: it is judged anew, and starts only by an INTENT that judges once more (C47, C48).
 func (e *Engine) begin(ctx context.Context, ns string, s ledger.Session, id string) error {
 	r, err := e.Tools.Router(ctx, ns, s)
-	if err != nil {
+	j := e.job(ns, s, r, id)
+	switch {
+	case j.call.Due(e.Clock.Now()): // also where it waits for what is away, and would for ever
+		return j.void(ctx, errLapsed, errLapsed.Result())
+	case err != nil:
 		return e.missing(ctx, ns, s.ID, err)
 	}
-	j := e.job(ns, s, r, id)
 	var args string
 	var ok router.Approved
 	err = e.read(ctx, ns, s.ID, func(t reader) (err error) {
@@ -77,6 +84,10 @@ func (e *Engine) begin(ctx context.Context, ns string, s ledger.Session, id stri
 		if judged = j.r.Judge(ctx, j.rs, one); judged.Tool == nil && !told {
 			return j.apply(ctx, ns, s.ID, session.ParkedFor{Why: "the server of the tool " + one.Tool + " has not told its tools since the service was started"})
 		}
+	}
+	if ok.CallHash == "" && judged.CallHash != "" && string(judged.CallHash) != s.Calls[id].Hash { // What was approved, Run looks at.
+		v := &router.VoidError{Reason: session.VoidPolicy, Why: "it is no longer the call that was allowed: its tool, its arguments or its work folder is another one"}
+		return j.void(ctx, v, v.Result())
 	}
 	ran, err := j.r.Run(ctx, judged, ok, j.call.Attempts+1, j)
 	var on *router.GoesOnError
@@ -105,10 +116,10 @@ func (j *job) ran(ctx context.Context, ran router.Ran) error {
 	case router.Parked:
 		return j.apply(ctx, j.ns, j.s.ID, session.ParkedFor{Why: ran.Result.Text})
 	case router.Refused:
-		return j.void(ctx, ran.Void, nil, ran.Result)
+		return j.void(ctx, ran.Void, ran.Result)
 	case router.Voided:
 		if ran.Intent == nil {
-			return j.void(ctx, ran.Void, nil, ran.Result)
+			return j.void(ctx, ran.Void, ran.Result)
 		}
 	default:
 	}
@@ -116,8 +127,8 @@ func (j *job) ran(ctx context.Context, ran router.Ran) error {
 }
 
 // void closes a call that will not start.
-func (j *job) void(ctx context.Context, v *router.VoidError, i *router.Intent, result tool.Result) error {
-	_, err := j.Ledger.Change(ctx, j.ns, j.s.ID, system, func(w *ledger.Work) error { return j.voided(w, v, i, result) })
+func (j *job) void(ctx context.Context, v *router.VoidError, result tool.Result) error {
+	_, err := j.Ledger.Change(ctx, j.ns, j.s.ID, system, func(w *ledger.Work) error { return j.voided(w, v, nil, result) })
 	return refusedAlready(err)
 }
 
@@ -167,7 +178,7 @@ func (j *job) Begin(ctx context.Context, i router.Intent, recheck router.Recheck
 		}
 		for _, c := range w.Session.State.Calls {
 			if c.ID == i.Call && c.Progress != session.Intent { // its time to start is over (C37)
-				void = &router.VoidError{Reason: c.Reason, Why: "the time within which the approved call had to start is over"}
+				void = errLapsed
 			}
 		}
 		return nil
