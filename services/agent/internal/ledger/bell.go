@@ -60,7 +60,7 @@ type Tail struct {
 func (l *Ledger) Tail(ctx context.Context, ns, id string, after int64) (t Tail, err error) {
 	err = l.store.Read(ctx, ns, func(v store.View) error {
 		var err error
-		if t.Session, err = l.present(v, id); err != nil {
+		if t.Session, err = l.present(v, ns, id); err != nil {
 			return err
 		}
 		page, err := v.Records(id, after+1, chunk)
@@ -84,7 +84,7 @@ func (l *Ledger) Tail(ctx context.Context, ns, id string, after int64) (t Tail, 
 // Span gives a session, and the number of the first row of it that is kept. store.ErrNotFound, *BrokenError.
 func (l *Ledger) Span(ctx context.Context, ns, id string) (s Session, oldest int64, err error) {
 	err = l.store.Read(ctx, ns, func(v store.View) (err error) {
-		if s, err = l.present(v, id); err != nil {
+		if s, err = l.present(v, ns, id); err != nil {
 			return err
 		}
 		first, err := v.Records(id, 1, 1)
@@ -105,7 +105,7 @@ func (l *Ledger) Span(ctx context.Context, ns, id string) (s Session, oldest int
 // Look gives a session to fn with what else is stored, in one snapshot. store.ErrNotFound, and the error of fn.
 func (l *Ledger) Look(ctx context.Context, ns, id string, fn func(Session, store.View) error) error {
 	return l.store.Read(ctx, ns, func(v store.View) error {
-		s, err := l.present(v, id)
+		s, err := l.present(v, ns, id)
 		if err != nil {
 			return err
 		}
@@ -114,12 +114,12 @@ func (l *Ledger) Look(ctx context.Context, ns, id string, fn func(Session, store
 }
 
 // present reads a session that was not deleted. store.ErrNotFound.
-func (l *Ledger) present(v store.View, id string) (Session, error) {
+func (l *Ledger) present(v store.View, ns, id string) (Session, error) {
 	found, err := v.Session(id)
 	if err != nil {
 		return Session{}, err
 	}
-	s, err := l.decode(v, found)
+	s, err := l.decode(v, ns, found)
 	if err == nil {
 		err = gone(s)
 	}

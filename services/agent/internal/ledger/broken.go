@@ -83,7 +83,7 @@ func (l *Ledger) deleteBroken(ctx context.Context, ns, id, given string, actor a
 		if err != nil {
 			return err
 		}
-		e, err := l.entry(tx, found)
+		e, err := l.entry(tx, ns, found)
 		if err == nil && e.Broken == nil {
 			err = store.ErrFenced // It can be read again: somebody has put it back.
 		}

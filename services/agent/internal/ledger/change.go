@@ -74,7 +74,7 @@ func (l *Ledger) Change(ctx context.Context, ns, id string, actor audit.Actor, f
 		if err != nil {
 			return err
 		}
-		s, before, err := l.read(tx, found)
+		s, before, err := l.read(tx, ns, found)
 		if err != nil {
 			return err
 		}

@@ -186,3 +186,57 @@ func TestAnApprovalOfACallThatIsOver(t *testing.T) {
 		t.Errorf("one that was put in: %v", err)
 	}
 }
+
+// TestASessionInAnotherNamespace is damaged there, also for the process that has its very bytes in memory, alone or with all that belongs to it; it can be
+// deleted, and is sound where it was put back.
+func TestASessionInAnotherNamespace(t *testing.T) {
+	t.Parallel()
+	const there = "b"
+	for name, tables := range map[string][]string{"alone": {"sessions"}, "with all of it": {"sessions", "records", "approvals", "texts", "outgoing"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, ctx := newRig(t), t.Context()
+			r.create(t, "s")
+			r.gated(t, "s", r.plan(t, "a1", time.Hour))
+			move := func(to string) {
+				for _, table := range tables {
+					r.alter(t, "UPDATE "+table+" SET ns = '"+to+"'")
+				}
+			}
+			move(there)
+			for where, r := range map[string]*rig{"running": r, "restarted": r.restarted()} {
+				for what, err := range map[string]error{
+					"Get":    second(r.Get(ctx, there, "s")),
+					"Change": second(r.Change(ctx, there, "s", ann, func(*Work) error { return nil })),
+					"Tail":   second(r.Tail(ctx, there, "s", 0)),
+					"Create": second(r.Create(ctx, there, Fresh{ID: "t", Continues: "s"}, ann)),
+				} {
+					var broken *BrokenError
+					if !errors.As(err, &broken) || !strings.Contains(err.Error(), `it is stored under namespace "b", and its record says "default"`) {
+						t.Errorf("%s, %s: %v", where, what, err)
+					}
+				}
+				for one, err := range r.List(ctx, there, store.SessionFilter{}, store.Place{}) {
+					if err != nil || one.Broken == nil {
+						t.Errorf("%s: it is listed as sound: %v", where, err)
+					}
+				}
+			}
+			move(ns)
+			r.sound(t, "s")
+			if _, err := r.Get(ctx, ns, "s"); err != nil {
+				t.Errorf("where it was put back: %v", err)
+			}
+			move(there)
+			if _, err := r.Delete(ctx, there, "s", "", ann); err != nil {
+				t.Fatalf("Delete: %v", err)
+			}
+			if _, err := r.Delete(ctx, there, "s", "", ann); !errors.Is(err, store.ErrNotFound) {
+				t.Errorf("Delete once more: %v", err)
+			}
+			for one, err := range r.List(ctx, there, store.SessionFilter{}, store.Place{}) {
+				t.Errorf("it is still listed: %+v, %v", one, err)
+			}
+		})
+	}
+}

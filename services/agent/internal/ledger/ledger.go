@@ -11,6 +11,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -189,15 +190,15 @@ func (s Session) Etag() string {
 	return d.String()
 }
 
-// decode reads a session. *BrokenError: the session cannot go on.
-func (l *Ledger) decode(v store.View, s store.Session) (Session, error) {
-	out, _, err := l.read(v, s)
+// decode reads a session of a namespace. *BrokenError: the session cannot go on.
+func (l *Ledger) decode(v store.View, ns string, s store.Session) (Session, error) {
+	out, _, err := l.read(v, ns, s)
 	return out, err
 }
 
-// read reads a session that is as it was written, and gives the text of it alone, without the head. v is where it was found. *BrokenError, or an error of
-// the store.
-func (l *Ledger) read(v store.View, s store.Session) (out Session, text []byte, err error) {
+// read reads a session that is as it was written, and gives the text of it alone, without the head. v is where it was found, and ns the
+// namespace of that. *BrokenError, or an error of the store.
+func (l *Ledger) read(v store.View, ns string, s store.Session) (out Session, text []byte, err error) {
 	k := l.recent.find(s.ID, s.Body)
 	if k == nil {
 		if k, err = parse(s); err != nil {
@@ -211,6 +212,10 @@ func (l *Ledger) read(v store.View, s store.Session) (out Session, text []byte, 
 			return Session{}, nil, err
 		}
 		l.recent.read(s.ID, k)
+	}
+	// Also of one from memory: the bytes of a session that was moved are the same.
+	if of := k.session.Head.Namespace; of != ns && k.session.Deleted.IsZero() { // One that was deleted may have no head, and nothing comes of it.
+		return Session{}, nil, &BrokenError{Session: s.ID, Err: fmt.Errorf("it is stored under namespace %q, and its record says %q", ns, of)}
 	}
 	out = k.session.copy()
 	out.Version = s.Version
@@ -249,7 +254,7 @@ func (l *Ledger) load(ctx context.Context, ns, id string) (s Session, err error)
 	err = l.store.Read(ctx, ns, func(v store.View) error {
 		found, err := v.Session(id)
 		if err == nil {
-			s, err = l.decode(v, found)
+			s, err = l.decode(v, ns, found)
 		}
 		return err
 	})

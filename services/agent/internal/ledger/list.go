@@ -28,7 +28,7 @@ func (l *Ledger) List(ctx context.Context, ns string, f store.SessionFilter, aft
 	return store.Each(listed, l.in(ctx, ns), func(v store.View, last *Listed) (all []Listed, err error) {
 		found, err := v.Sessions(f, store.Behind(last, after), listed)
 		for _, s := range found {
-			e, err := l.entry(v, s)
+			e, err := l.entry(v, ns, s)
 			if err != nil {
 				return nil, err
 			}
@@ -44,8 +44,8 @@ func (l *Ledger) in(ctx context.Context, ns string) func(func(store.View) error)
 }
 
 // entry is an error of the store alone.
-func (l *Ledger) entry(v store.View, found store.Session) (e Listed, err error) {
-	s, err := l.decode(v, found)
+func (l *Ledger) entry(v store.View, ns string, found store.Session) (e Listed, err error) {
+	s, err := l.decode(v, ns, found)
 	if errors.As(err, &e.Broken) {
 		s, err = Session{ID: found.ID, Owner: found.Owner, Version: found.Version}, nil
 	}

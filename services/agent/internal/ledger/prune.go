@@ -71,7 +71,7 @@ func (l *Ledger) pruneSessions(ctx context.Context, ns string, now time.Time, re
 			more, over = len(page) == chunk, nil
 			for _, found := range page {
 				next = found.Place()
-				s, err := l.decode(v, found)
+				s, err := l.decode(v, ns, found)
 				var broken *BrokenError
 				switch {
 				case errors.As(err, &broken):

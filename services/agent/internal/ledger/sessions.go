@@ -77,7 +77,7 @@ func (l *Ledger) carry(tx store.Tx, s *Session) error {
 	if err != nil {
 		return err
 	}
-	old, err := l.decode(tx, found)
+	old, err := l.decode(tx, s.Head.Namespace, found)
 	switch {
 	case err != nil:
 		return err
