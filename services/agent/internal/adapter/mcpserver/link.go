@@ -143,7 +143,8 @@ func (l *link) connected(ctx context.Context) (c *conn, fresh bool, err error) {
 	return c, true, nil
 }
 
-// ended waits until nothing of the connection before is left: a server may not bear to run twice.
+// ended waits until nothing of the connection before is left: a server may not bear to run twice. While calls run in it, which may take as long as they like,
+// it does not: who calls this holds one, and each call that waited for that would wait anew.
 func (l *link) ended(ctx context.Context) error {
 	l.mu.Lock()
 	last := l.last
@@ -151,13 +152,13 @@ func (l *link) ended(ctx context.Context) error {
 	if last == nil {
 		return nil
 	}
+	if last.occupied() {
+		return errors.New("a call was given up, and it is started anew when the others that run in it have ended")
+	}
 	select {
 	case <-last.gone:
 		return nil
 	case <-ctx.Done():
-		if last.occupied() {
-			return errors.New("a call was given up, and it is started anew when the others that run in it have ended")
-		}
 		return ctx.Err()
 	}
 }
