@@ -163,17 +163,19 @@ func (n *conn) giveUp() {
 	n.spent = true
 }
 
-// leaving says that the connection takes no more calls, occupied that some are under way.
+// leaving says that the connection takes no more calls.
 func (n *conn) leaving() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.spent
 }
 
+// occupied says that calls are under way in a program, which may do one thing at a time and answer nothing else meanwhile. Over HTTP nothing does: what does
+// not answer there is gone, and so are the calls that wait for it.
 func (n *conn) occupied() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.open > 0 && n.alive()
+	return n.child != nil && n.open > 0 && n.alive()
 }
 
 // close ends the session, and the program. It returns when nothing of it is left, and is called once.

@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/router"
 )
 
 // answers is a server over HTTP that answers a call as a test wants.
@@ -108,6 +111,55 @@ func TestNotStartedOverHTTP(t *testing.T) {
 	r.link(r.cfg[0], "ns").conn.free() // One that is kept open could take a request that never gets an answer.
 	if _, err := r.Effect("ns", a.Definition).Start(t.Context(), intent(a), []byte(`{}`)); !notStartedErr(err) {
 		t.Errorf("nobody listens, and it is %v", err)
+	}
+}
+
+// TestHalfOpenHTTP: an address that tells no tools any more has no connection kept by a call that waits for it, which ends as unknown, and is called anew.
+func TestHalfOpenHTTP(t *testing.T) {
+	t.Parallel()
+	for name, lists := range map[string]func(r *rig, c *conn, e router.Effect) error{
+		"before a call": func(r *rig, _ *conn, e router.Effect) error { return e.Ready(r.Context()) },
+		"at its word":   func(r *rig, c *conn, _ router.Effect) error { r.link(r.cfg[0], "ns").relist(c); return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			called := make(chan struct{})
+			c, _ := answers(t, func(_ http.ResponseWriter, q *http.Request) { close(called); <-q.Context().Done() })
+			var dead atomic.Bool
+			inner := proxy(c.URL)
+			web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+				body, _ := io.ReadAll(q.Body)
+				if bytes.Contains(body, []byte(`"tools/list"`)) && dead.CompareAndSwap(true, false) {
+					<-q.Context().Done()
+					return
+				}
+				q.Body = io.NopCloser(bytes.NewReader(body))
+				inner.ServeHTTP(w, q)
+			}))
+			t.Cleanup(func() { web.CloseClientConnections(); web.Close() })
+			c.URL, c.Namespaces = web.URL, []string{"ns"} // It is called for no other one.
+			r := open(t, c)
+			a, done := r.tool("a"), make(chan error, 1)
+			go func() {
+				_, err := r.start(t.Context(), a, `{}`)
+				done <- err
+			}()
+			<-called
+			before := r.link(c, "ns").current()
+			dead.Store(true)
+			if err := lists(r, before, r.Effect("ns", a.Definition)); err != nil || dead.Load() {
+				t.Errorf("it is not called anew: %v", err)
+			}
+			if before.alive() {
+				t.Fatal("the dead connection is kept")
+			}
+			if err := <-done; err == nil || notStartedErr(err) {
+				t.Errorf("the call that waited is %v, not unknown", err)
+			}
+			if err := r.Effect("ns", a.Definition).Ready(t.Context()); err != nil {
+				t.Errorf("the next call: %v", err)
+			}
+		})
 	}
 }
 

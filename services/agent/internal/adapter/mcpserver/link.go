@@ -97,7 +97,7 @@ func (l *link) fresh(ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
-	if ctx.Err() != nil || c.occupied() { // One that does a thing at a time tells nothing while it has a call to do.
+	if ctx.Err() != nil || c.occupied() { // A program that does a thing at a time tells nothing while it has a call to do.
 		return l.away(err)
 	}
 	l.lost(c, err) // It may have ended just now, or does not answer: another connection may.
