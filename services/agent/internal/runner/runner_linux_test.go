@@ -146,7 +146,8 @@ func TestSomethingElseMeanwhile(t *testing.T) {
 	r.sound("s")
 }
 
-// TestNothingIsSent: whoever goes before anything is stored has sent nothing, and what is refused is told and stays without effect.
+// TestNothingIsSent: whoever goes before anything is stored has sent nothing, and pays for the model alone; what is refused is told and stays without
+// effect.
 func TestNothingIsSent(t *testing.T) {
 	t.Parallel()
 	g := newGated()
@@ -167,7 +168,7 @@ func TestNothingIsSent(t *testing.T) {
 	if _, err := r.Send(t.Context(), ns, "none", text("書いて")); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("error %v", err)
 	}
-	if s := r.get("s"); s.Version != 1 || r.lease("s") != (store.Lease{}) {
+	if s := r.get("s"); s.Version != 2 || s.Spent.ModelCalls != 1 || len(s.State.Queue) != 0 || s.Turns != 0 || r.lease("s") != (store.Lease{}) {
 		t.Errorf("%+v", s)
 	}
 	if failed, _ := r.heard.told(); len(failed) > 0 {

@@ -15,8 +15,9 @@ func (e AnsweredAside) apply(c *change) error {
 	return nil
 }
 
-// Discarded is an answer of the model that is not taken, since the session is no longer what the model was told of. It moves nothing: the call is charged
-// to the turn in which the model was asked, if that is still open, its last one too, so that the budget ends a turn that never gets on (C42).
+// Discarded is an answer of the model that is not taken, since the session is no longer what the model was told of, or its work was stopped. It moves
+// nothing: the call is charged to the turn in which the model was asked, if that is still open, its last one too, so that the budget ends a turn that
+// never gets on (C42).
 type Discarded struct{ Turn string }
 
 func (e Discarded) apply(c *change) error {

@@ -83,7 +83,7 @@ type Turn struct {
 	ModelCalls int `json:"model_calls,omitempty"`
 	Failures   int `json:"failures,omitempty"`
 	Denials    int `json:"denials,omitempty"`
-	// Discarded are answers that were not taken, since the session changed while the model gave them.
+	// Discarded are answers that were not taken, since the session was changed or its work stopped while the model gave them.
 	Discarded int `json:"discarded,omitempty"`
 	// Refused is what was refused last, and Refusals how often in a row, over all utterances.
 	Refused  string `json:"refused,omitempty"`

@@ -33,21 +33,39 @@ type heard struct {
 	read []string
 	// again is how often it had said just this before, and nothing else since.
 	again int
+	// asked: the model was, whatever it said.
+	asked bool
 }
 
-// ask calls the model once and has what it says judged. The call is charged in the transaction of its answer.
+// ask calls the model once and has what it says judged. The call is charged in the transaction of its answer, or in one of its own where the work
+// was stopped meanwhile.
 func (e *Engine) ask(ctx context.Context, ns string, s ledger.Session) error {
-	write, err := e.think(ctx, ns, s, nil)
-	if err != nil {
-		return err
+	t := e.think(ctx, ns, s, nil)
+	err := t.err
+	if err == nil {
+		_, err = e.Ledger.Change(ctx, ns, s.ID, model, t.write)
+		err = refusedAlready(err)
 	}
-	_, err = e.Ledger.Change(ctx, ns, s.ID, model, write)
-	return refusedAlready(err)
+	if err != nil && ctx.Err() != nil {
+		e.charge(ctx, ns, s.ID, s.State.Turn.ID, t)
+	}
+	return err
 }
 
-// think calls the model and has what it says judged, and gives what is to be written of it: where the session is no longer what the model
-// was told of, that it was called, or a refusal where it was not. fresh are texts of the session that are not stored yet.
-func (e *Engine) think(ctx context.Context, ns string, s ledger.Session, fresh map[string]string) (func(*ledger.Work) error, error) {
+// thought is what a call of the model came to.
+type thought struct {
+	// write writes it: where the session is no longer what the model was told of, that it was called, or a refusal where it was not.
+	write func(*ledger.Work) error
+	// err is why there is nothing to write, panicked what it panicked with, and where.
+	err      error
+	panicked string
+	// asked: the model was, and said text.
+	asked bool
+	text  string
+}
+
+// think calls the model and has what it says judged. fresh are texts of the session that are not stored yet.
+func (e *Engine) think(ctx context.Context, ns string, s ledger.Session, fresh map[string]string) thought {
 	if s.Turns == 0 && len(s.Pins) == 0 { // What the session meets first it keeps to (S18).
 		e.Tools.Await(ctx, ns, "")
 	}
@@ -58,23 +76,40 @@ func (e *Engine) think(ctx context.Context, ns string, s ledger.Session, fresh m
 	} else {
 		h, err = e.hear(ctx, ns, s, r, fresh)
 	}
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
+	t := thought{asked: h.asked, text: h.text}
+	if t.err = ctx.Err(); t.err != nil {
+		return t
 	}
 	called := calledModel(err)
 	write, err := e.judge(ctx, ns, s, r, h, err)
 	if err != nil {
-		return nil, err
+		t.err = err
+		return t
 	}
-	return func(w *ledger.Work) error {
+	t.write = func(w *ledger.Work) error {
 		switch {
 		case sameGround(*w.Session, s):
 			return write(w)
 		case called:
-			return discard(w, s.State.Turn.ID, h.text)
+			return discard(w, s.State.Turn.ID, h.text, "the session was changed while the model answered")
 		}
 		return &session.RefusedError{Code: session.RefusedState, Why: "the session changed while the model was to be asked"}
-	}, nil
+	}
+	return t
+}
+
+// charge charges a call of the model of which nothing is taken, since its work was stopped or its message refused while it answered: whoever interrupts,
+// cancels or leaves again and again would have it called without limit. Where nothing may be written, such as by a process that lost the session, the
+// charge is lost.
+func (e *Engine) charge(ctx context.Context, ns, id, turn string, t thought) {
+	if !t.asked {
+		return
+	}
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), keepWithin)
+	defer stop()
+	_, _ = e.Ledger.Change(ctx, ns, id, model, func(w *ledger.Work) error {
+		return discard(w, turn, t.text, "the work was stopped, or its message refused, while the model answered")
+	})
 }
 
 // calledModel says whether the model was called, by why there is no answer.
@@ -86,8 +121,8 @@ func calledModel(away error) bool {
 // AnswerOutdated is the verdict of the rows that tell of answers that are not taken.
 const AnswerOutdated = "ANSWER_OUTDATED"
 
-// discard charges the call of an answer that is not taken, and has a row tell it (C42).
-func discard(w *ledger.Work, turn, text string) error {
+// discard charges the call of an answer that is not taken, and has a row tell it (C42) and why.
+func discard(w *ledger.Work, turn, text, why string) error {
 	spent := w.Session.Spent.ModelCalls
 	if _, err := w.Apply(session.Discarded{Turn: turn}, gate.Change{}); err != nil {
 		return err
@@ -95,7 +130,7 @@ func discard(w *ledger.Work, turn, text string) error {
 	w.Session.Spent.ModelCalls = spent + 1 // whether a turn is charged or not
 	w.Row(audit.Entry{
 		Kind: audit.Refusal, Verdict: AnswerOutdated, Turn: turn, ArgsDigest: string(sumOf(text)),
-		Reason: "the session was changed while the model answered: nothing of the answer is taken, and its call is charged",
+		Reason: why + ": nothing of the answer is taken, and its call is charged",
 	})
 	return nil
 }
@@ -257,6 +292,10 @@ func (e *Engine) hear(ctx context.Context, ns string, s ledger.Session, r router
 	if constrain {
 		req.Schema = told.schema
 	}
+	if err := ctx.Err(); err != nil {
+		return heard{}, err
+	}
+	h.asked = true
 	h.text, h.result, err = e.generate(ctx, s, generator, req)
 	h.again = repeats(talk, h.text)
 	h.made = madeBy(window, req, h.result)

@@ -46,7 +46,7 @@ func outdated(s ledger.Session) string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; answers that were not taken, since somebody changed the session while the model gave them: %d", n)
+	return fmt.Sprintf("; answers that were not taken, since the session was changed or its work stopped while the model gave them: %d", n)
 }
 
 // toolCalls are the calls of tools that a message may cost.

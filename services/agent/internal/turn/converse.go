@@ -61,6 +61,8 @@ type talk struct {
 	direct   bool
 	// kept is the session as it was when the message was stored.
 	kept ledger.Session
+	// taken: what the model said was written, or may have been.
+	taken bool
 }
 
 // talk prepares the turn of a message.
@@ -108,14 +110,6 @@ func (t *talk) tell(r Receipt, err error) {
 	t.told(r, err)
 }
 
-// thought is what a call of the model came to.
-type thought struct {
-	write func(*ledger.Work) error
-	err   error
-	// panicked is what it panicked with, and where.
-	panicked string
-}
-
 // think calls the model.
 func (t *talk) think(ctx context.Context) <-chan thought {
 	thoughts := make(chan thought, 1)
@@ -128,12 +122,13 @@ func (t *talk) think(ctx context.Context) <-chan thought {
 			thoughts <- out
 		}()
 		stack.Reserve()
-		out.write, out.err = t.e.think(ctx, t.ns, t.now, map[string]string{textOf(t.m.ID): t.m.Text})
+		out = t.e.think(ctx, t.ns, t.now, map[string]string{textOf(t.m.ID): t.m.Text})
 	}()
 	return thoughts
 }
 
-// run has the model think, and stores the message with what it says, or before it. kept: it is stored.
+// run has the model think, and stores the message with what it says, or before it. kept: it is stored. The model is paid for also where nothing of
+// what it says is taken, such as since the sender has left.
 func (t *talk) run(ctx, caller context.Context) (kept bool, err error) {
 	ctx, stop := context.WithCancel(ctx)
 	thoughts := t.think(ctx)
@@ -141,7 +136,11 @@ func (t *talk) run(ctx, caller context.Context) (kept bool, err error) {
 	defer func() {
 		stop()
 		if first == nil {
-			<-thoughts
+			got := <-thoughts
+			first = &got
+		}
+		if !t.taken {
+			t.e.charge(ctx, t.ns, t.was.ID, t.now.State.Turn.ID, *first)
 		}
 	}()
 	timer := time.NewTimer(t.e.Limits.Together)
@@ -178,7 +177,7 @@ func (t *talk) store(ctx context.Context, answer func(*ledger.Work) error) (kept
 	var wrong error
 	r := Receipt{Why: words.NotAForm}
 	s, err := t.e.Ledger.Change(ctx, t.ns, t.was.ID, t.m.actor(), func(w *ledger.Work) error {
-		wrong = nil
+		wrong, t.taken = nil, false
 		if late = w.Session.Version != t.was.Version; late {
 			var err error
 			if r.Replayed, err = before(w, t.m, &r.Decided); err == nil && !r.Replayed {
@@ -187,6 +186,7 @@ func (t *talk) store(ctx context.Context, answer func(*ledger.Work) error) (kept
 			if err == nil && answer != nil {
 				w.Actor = model
 				err = refusedAlready(answer(w)) // It is to a turn that was not opened: its call is charged, no more.
+				t.taken = err == nil
 			}
 			return err
 		}
@@ -195,6 +195,7 @@ func (t *talk) store(ctx context.Context, answer func(*ledger.Work) error) (kept
 		}
 		w.Actor = model
 		wrong = answer(w)
+		t.taken = wrong == nil
 		return wrong
 	})
 	var held *store.HeldError
@@ -236,5 +237,7 @@ func (t *talk) write(ctx context.Context, first thought) error {
 		return first.err
 	}
 	_, err := t.e.Ledger.Change(ctx, t.ns, t.was.ID, model, first.write)
-	return refusedAlready(err)
+	err = refusedAlready(err)
+	t.taken = err == nil || ctx.Err() == nil // as in ask
+	return err
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/policy"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 )
 
@@ -109,7 +111,7 @@ func (r *rig) saved() func() {
 // finds all of its budget.
 func TestAnswersThatAreNeverTaken(t *testing.T) {
 	t.Parallel()
-	const none = "message_model_calls: the budget of model calls is spent, %d of %[1]d; answers that were not taken, since somebody changed the session while the model gave them: %[1]d"
+	const none = "message_model_calls: the budget of model calls is spent, %d of %[1]d; answers that were not taken, since the session was changed or its work stopped while the model gave them: %[1]d"
 	for name, tt := range map[string]struct {
 		budgets ledger.Budgets
 		most    int
@@ -150,6 +152,25 @@ func TestAFirstAnswerThatIsNotTaken(t *testing.T) {
 	_, err := r.Converse(t.Context(), t.Context(), ns, id, r.message(approver("ann"), "書いて"), func(_ Receipt, err error) { told = err })
 	r.ok(errors.Join(err, told))
 	if s := r.now(); len(r.model.asked) != 2 || s.State.Reason != session.ReasonDone || s.State.Spent != 1 || s.Spent.ModelCalls != 2 || r.outdated() != 1 {
+		t.Errorf("asked %d times, %+v, %+v, %d rows", len(r.model.asked), s.State, s.Spent, r.outdated())
+	}
+	r.sound()
+}
+
+// TestAMessageThatIsRefusedAfterTheCall: the model is paid for also where another message has taken the id while it answered.
+func TestAMessageThatIsRefusedAfterTheCall(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.Limits.Together = time.Minute
+	r.Prompts = &between{r.Prompts, sync.OnceFunc(func() {
+		_, err := r.Send(t.Context(), ns, id, r.withID("m1", "別の話"))
+		r.ok(err)
+	})}
+	r.model.lines = []string{enough}
+	if _, err := r.conversed(r.withID("m1", "書いて")); !errors.Is(err, store.ErrTaken) {
+		t.Fatal(err)
+	}
+	if s := r.now(); len(r.model.asked) != 1 || s.Spent.ModelCalls != 1 || s.State.Spent != 0 || r.outdated() != 1 || len(s.State.Queue) != 1 {
 		t.Errorf("asked %d times, %+v, %+v, %d rows", len(r.model.asked), s.State, s.Spent, r.outdated())
 	}
 	r.sound()
