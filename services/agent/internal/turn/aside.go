@@ -72,15 +72,20 @@ func (e *Engine) Aside(ctx context.Context, ns, id string, who audit.Actor, mess
 	if err != nil || found {
 		return answer, err
 	}
-	if err := mayAsk(s.State, others); err != nil {
-		return Answer{}, err
-	}
 	if err := mayAskAside(s, others); err != nil {
 		return Answer{}, err
 	}
-	defer e.asides.call(place, s.State.Turn.ID)()
 	q, err := e.askAside(ctx, ns, s, text)
 	if err != nil {
+		return Answer{}, err
+	}
+	others, ends := e.asides.call(place, s.State.Turn.ID)
+	defer ends()
+	now, err := e.Ledger.Get(ctx, ns, id) // The turn may have spent what there was while the prompt was made.
+	if err != nil {
+		return Answer{}, err
+	}
+	if err := mayAskAside(now, others); err != nil {
 		return Answer{}, err
 	}
 	said, err := e.hearAside(ctx, q)

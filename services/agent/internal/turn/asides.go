@@ -45,18 +45,25 @@ func (a *asides) end(place string) {
 	}
 }
 
-// call counts a call of the model between begin and end, until the function that it gives is called.
-func (a *asides) call(place, turn string) (ends func()) {
-	add := func(n int) {
+// call counts a call of the model, of which all is ready, between begin and end, until the function that it gives is called, and says how many others
+// there are.
+func (a *asides) call(place, turn string) (others int, ends func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	calls := a.now[place].calls
+	for _, n := range calls {
+		others += n
+	}
+	calls[turn]++
+	return others, func() {
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		a.now[place].calls[turn] += n
+		calls[turn]--
 	}
-	add(1)
-	return func() { add(-1) }
 }
 
-// counted is a session with the calls of the model that are made aside just now, as they will be charged: its turn does not spend what they do.
+// counted is a session with the calls of the model that are made aside just now, as they will be charged: its turn does not spend what they do, and has
+// its own last call, to which none of them is charged (session.AnsweredAside).
 func (a *asides) counted(ns string, s ledger.Session) ledger.Session {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -67,6 +74,7 @@ func (a *asides) counted(ns string, s ledger.Session) ledger.Session {
 	for turn, n := range of.calls {
 		s.Spent.ModelCalls += n
 		if turn != "" && turn == s.State.Turn.ID {
+			n = min(n, max(s.State.Turn.ModelCalls-1, 0))
 			s.State.Spent += n
 			s.State.Turn.ModelCalls -= n
 		}

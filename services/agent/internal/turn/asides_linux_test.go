@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -176,4 +177,72 @@ func TestATurnSpendsNoCallThatIsAskedAside(t *testing.T) {
 			r.sound()
 		})
 	}
+}
+
+// TestTheLastCallOfATurnIsItsOwn: a call that is under way aside does not keep the turn from its last one, since it will not be charged to it.
+func TestTheLastCallOfATurnIsItsOwn(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	model := newPatient(r.model)
+	r.Models = model
+	var all sync.WaitGroup
+	built := 0
+	r.Prompts = &between{r.Prompts, func() {
+		if built++; built != 19 {
+			return
+		}
+		all.Go(func() {
+			if _, err := r.Aside(t.Context(), ns, id, ann, "m", "進んでる？"); err != nil {
+				t.Error(err)
+			}
+		})
+		<-model.asked
+	}}
+	var lines []string
+	for i := range 19 {
+		lines = append(lines, goOn+strings.Repeat(" ", i))
+	}
+	if s := r.send("書いて", append(lines, enough)...); s.State.Reason != session.ReasonDone || s.State.Spent != 20 {
+		t.Errorf("%+v", s.State)
+	}
+	close(model.answer)
+	all.Wait()
+	if s := r.now(); s.State.Spent != 20 || s.Spent.ModelCalls != 21 {
+		t.Errorf("%+v, %+v", s.State, s.Spent)
+	}
+	r.sound()
+}
+
+// preparing does something while the prompt of a message to the side is made.
+type preparing struct {
+	Prompts
+	do func()
+}
+
+func (p *preparing) Build(ctx context.Context, ns string, q Prompt) (Built, error) {
+	if q.Aside != "" {
+		p.do()
+	}
+	return p.Prompts.Build(ctx, ns, q)
+}
+
+// TestATurnWhileAnAsideIsPrepared has all of its budget: the model is not asked aside where the turn has spent it meanwhile.
+func TestATurnWhileAnAsideIsPrepared(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.budget(ledger.Budgets{SessionModelCalls: 2})
+	model := newPatient(r.model)
+	r.Models = model
+	r.Prompts = &preparing{r.Prompts, func() {
+		if s := r.send("書いて", goOn, enough); s.State.Reason != session.ReasonDone {
+			t.Errorf("%+v", s.State)
+		}
+	}}
+	if _, err := r.Aside(t.Context(), ns, id, ann, "m", "進んでる？"); !isRefused(err, session.RefusedFull) {
+		t.Error(err)
+	}
+	if s := r.now(); model.aside.Load() != 0 || s.Spent.ModelCalls != 2 || len(r.asided()) != 0 {
+		t.Errorf("asked %d times aside, %+v", model.aside.Load(), s.Spent)
+	}
+	r.sound()
 }

@@ -72,8 +72,11 @@ type lateError struct{ why string }
 
 func (e *lateError) Error() string { return e.why }
 
-// mayAskAside says whether the budget of the session has a call of the model for a message that is asked aside, beside so many others.
+// mayAskAside says whether a call of the model may be made aside, by the session and all its budgets, beside so many others that are under way.
 func mayAskAside(s ledger.Session, others int) error {
+	if err := mayAsk(s.State, others); err != nil {
+		return err
+	}
 	if b := s.Budgets.SessionModelCalls; b > 0 && s.Spent.ModelCalls+others >= b {
 		return &session.RefusedError{Code: session.RefusedFull, Why: fmt.Sprintf("session_model_calls: %d calls of the model are spent or under way, and %d may be made", s.Spent.ModelCalls+others, b)}
 	}
