@@ -257,33 +257,6 @@ func (w *Work) settle(before session.State, notes []session.Note, c gate.Change)
 	return nil
 }
 
-// Approved gives an approval of the session, as it was written last. store.ErrNotFound; *BrokenError also of one that something else wrote.
-func (w *Work) Approved(id string) (gate.Approval, error) {
-	found, a, err := w.approval(id)
-	if err == nil {
-		err = w.sealed(found, a)
-	}
-	return a, err
-}
-
-// Stored gives an approval of the session as it stands in the store, whoever wrote it: nothing may come of it but that somebody is refused. It is the cheap
-// one: Approved may go through all rows of the session. store.ErrNotFound, *BrokenError.
-func (w *Work) Stored(id string) (gate.Approval, error) {
-	_, a, err := w.approval(id)
-	return a, err
-}
-
-func (w *Work) approval(id string) (found store.Approval, a gate.Approval, err error) {
-	if found, err = w.Approval(id); err != nil {
-		return found, a, err
-	}
-	if found.Session != w.Session.ID {
-		return found, a, store.ErrNotFound
-	}
-	a, err = Approval(found)
-	return found, a, err
-}
-
 // Keep writes an approval. The last row of the change seals its hash, and the session keeps it while its call is open.
 func (w *Work) Keep(a gate.Approval) error {
 	body, err := json.Marshal(a)

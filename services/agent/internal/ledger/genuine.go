@@ -114,6 +114,33 @@ func (l *Ledger) prove(v store.View, s *Session, p *proof) error {
 	return err
 }
 
+// Approved gives an approval of the session, as it was written last. store.ErrNotFound; *BrokenError also of one that something else wrote.
+func (w *Work) Approved(id string) (gate.Approval, error) {
+	found, a, err := w.approval(id)
+	if err == nil {
+		err = w.sealed(found, a)
+	}
+	return a, err
+}
+
+// Stored gives an approval of the session as it stands in the store, whoever wrote it: nothing may come of it but that somebody is refused. It is the cheap
+// one: Approved may go through all rows of the session. store.ErrNotFound, *BrokenError.
+func (w *Work) Stored(id string) (gate.Approval, error) {
+	_, a, err := w.approval(id)
+	return a, err
+}
+
+func (w *Work) approval(id string) (found store.Approval, a gate.Approval, err error) {
+	if found, err = w.Approval(id); err != nil {
+		return found, a, err
+	}
+	if found.Session != w.Session.ID {
+		return found, a, store.ErrNotFound
+	}
+	a, err = Approval(found)
+	return found, a, err
+}
+
 // sealed is nil where an approval is as it was written last: by this change, or by one before, which the session tells of a call of its batch and a row of
 // any other. *BrokenError, or an error of the store.
 func (w *Work) sealed(found store.Approval, a gate.Approval) error {
