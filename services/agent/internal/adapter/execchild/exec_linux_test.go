@@ -372,7 +372,7 @@ func TestProcessesAreBounded(t *testing.T) {
 
 func TestLimits(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t, func(c *Config) { c.CPU, c.FileSize, c.Memory = time.Second, 64<<10, 256<<20 })
+	p := newPlace(t, func(c *Config) { c.CPU, c.FileSize, c.Memory = time.Second, 64<<10, 640<<20 }) // The race detector needs some of it, before the program begins.
 	for _, tt := range []struct{ name, script, want string }{
 		{"processor", "while :; do :; done", "ended by the signal SIGXCPU"},
 		{"a file", "exec head -c 1000000 /dev/zero >large", "ended by the signal SIGXFSZ"},
