@@ -14,16 +14,23 @@ import (
 
 var errGone = errors.New("there is no such thing in the configuration")
 
-// TestWhatIsGoneParks: a call that was approved, whose work folder or policy has left the configuration, waits, and says for what; its approval stays, and
-// it runs when the configuration has that again.
-func TestWhatIsGoneParks(t *testing.T) {
-	t.Parallel()
+// approvedWithout is a call that was approved after its policy has left the configuration.
+func approvedWithout(t *testing.T) (*rig, gate.Approval) {
+	t.Helper()
 	r := newRig(t)
 	r.send("書いて", say("EXECUTION", "continue", "actions", []any{call("create", "path", "a.md", "content", "一")}))
 	asked := r.pending()[0]
 	r.missing = errGone
 	r.restart()
 	r.ok(r.decide(asked, session.Approve, ""))
+	return r, asked
+}
+
+// TestWhatIsGoneParks: a call that was approved, whose work folder or policy has left the configuration, waits, and says for what; its approval stays, and
+// it runs when the configuration has that again.
+func TestWhatIsGoneParks(t *testing.T) {
+	t.Parallel()
+	r, asked := approvedWithout(t)
 	for range 5 {
 		s := r.drive()
 		if got := r.approval(asked.ID); got.State != gate.Approved {
@@ -46,12 +53,7 @@ func TestWhatIsGoneParks(t *testing.T) {
 // TestWhatIsGoneForLong: an approved call waits for what is gone no longer than it has time to start (C37), and the model is told so.
 func TestWhatIsGoneForLong(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
-	r.send("書いて", say("EXECUTION", "continue", "actions", []any{call("create", "path", "a.md", "content", "一")}))
-	asked := r.pending()[0]
-	r.missing = errGone
-	r.restart()
-	r.ok(r.decide(asked, session.Approve, ""))
+	r, asked := approvedWithout(t)
 	r.clock.now = r.drive().State.Calls[0].Until
 	r.model.lines = []string{say("EXECUTION", "done", "reply", "だめでした。")}
 	r.drive()
