@@ -12,6 +12,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -32,13 +33,13 @@ const MinKey = sha256.Size
 // can be verified. It never prints a key.
 type Keys struct {
 	current string
-	keys    map[string][]byte
+	keys    map[string]*key
 }
 
 // NewKeys takes keys by id, of which current makes new rows. The error names every key that is too short, every bad id, and a
 // current one that is not there.
 func NewKeys(current string, keys map[string][]byte) (*Keys, error) {
-	k := &Keys{current, map[string][]byte{}}
+	k := &Keys{current, map[string]*key{}}
 	var problems []string
 	for _, id := range slices.Sorted(maps.Keys(keys)) {
 		if id == "" || len(id) > 64 || strings.Trim(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") != "" {
@@ -47,7 +48,7 @@ func NewKeys(current string, keys map[string][]byte) (*Keys, error) {
 		if len(keys[id]) < MinKey {
 			problems = append(problems, fmt.Sprintf("the key %q has %d bytes; it needs at least %d", id, len(keys[id]), MinKey))
 		}
-		k.keys[id] = slices.Clone(keys[id])
+		k.keys[id] = &key{secret: slices.Clone(keys[id])}
 	}
 	if _, ok := keys[current]; !ok {
 		problems = append(problems, fmt.Sprintf("there is no key %q, which new rows are to be made with", current))
@@ -84,7 +85,7 @@ type Head struct {
 // Begin gives the head of a session without a row.
 func (k *Keys) Begin(namespace, session string) Head {
 	h := Head{Namespace: namespace, Session: session, MAC: Start, KeyID: k.current, Time: time.Unix(0, 0).UTC()}
-	h.Seal = h.seal(k.keys[k.current])
+	h.Seal = k.keys[k.current].code(h.encode)
 	return h
 }
 
@@ -104,13 +105,10 @@ func (k *Keys) Extend(h Head, entries ...Entry) ([]Row, Head, error) {
 	if !known {
 		return nil, Head{}, fmt.Errorf("the head of the audit record was made with the key %q, which is not among the keys", h.KeyID)
 	}
-	c := newCoder(key)
-	if !equal(h.Seal, c.code(h.encode(c.room()))) {
+	if !equal(h.Seal, key.code(h.encode)) {
 		return nil, Head{}, fmt.Errorf("the head of the audit record of sessions/%s was changed", h.Session)
 	}
-	if h.KeyID != k.current {
-		c = newCoder(k.keys[k.current])
-	}
+	key = k.keys[k.current]
 	rows := make([]Row, 0, len(entries))
 	for _, e := range entries {
 		if err := e.check(); err != nil {
@@ -124,11 +122,11 @@ func (k *Keys) Extend(h Head, entries ...Entry) ([]Row, Head, error) {
 		}
 		e.Time = e.Time.UTC().Round(0)
 		r := Row{Seq: h.Seq + 1, Entry: e, KeyID: k.current, Prev: h.MAC}
-		r.MAC = c.code(r.encode(c.room()))
+		r.MAC = key.code(r.encode)
 		rows = append(rows, r)
 		h.Seq, h.MAC, h.Time, h.KeyID = r.Seq, r.MAC, e.Time, k.current
 	}
-	h.Seal = c.code(h.encode(c.room()))
+	h.Seal = key.code(h.encode)
 	return rows, h, nil
 }
 
@@ -144,7 +142,7 @@ func (k *Keys) Resume(rows iter.Seq2[Row, error], namespace, session string) (He
 			h.Seq, h.MAC, h.Time, h.KeyID = r.Seq, r.MAC, r.Time, k.current
 		}
 	}, Chain{Namespace: namespace, Session: session})
-	h.Seal = h.seal(k.keys[k.current])
+	h.Seal = k.keys[k.current].code(h.encode)
 	return h, err
 }
 
@@ -154,9 +152,7 @@ func (k *Keys) Sign(h Head, body []byte) string {
 	if !known {
 		return ""
 	}
-	c := newCoder(key)
-	c.mac.Write(text(c.room(), bodyVersion))
-	return c.code(body)
+	return key.code(func(b []byte) []byte { return append(text(b, bodyVersion), body...) })
 }
 
 // Signed is nil where a code is that of a text, as Sign makes it.
@@ -193,12 +189,6 @@ func (h *Head) encode(b []byte) []byte {
 	return moment(b, h.Time)
 }
 
-// seal is the code of a head by a key.
-func (h *Head) seal(key []byte) string {
-	c := newCoder(key)
-	return c.code(h.encode(c.room()))
-}
-
 func text(b []byte, s string) []byte {
 	return append(binary.BigEndian.AppendUint64(b, uint64(len(s))), s...)
 }
@@ -209,29 +199,37 @@ func moment(b []byte, t time.Time) []byte {
 	return binary.BigEndian.AppendUint64(b, uint64(t.Nanosecond()))
 }
 
-// coder makes codes with one key, one after the other: only for the first one it has to work on the key.
+// key is one of Keys. Its coders have worked on the secret already, which is half of the work of a code.
+type key struct {
+	secret []byte
+	coders sync.Pool
+}
+
+// coder makes codes one after the other, each of what is put together in its text.
 type coder struct {
 	mac  hash.Hash
-	used bool
 	text []byte
 }
 
-func newCoder(key []byte) *coder {
-	return &coder{mac: hmac.New(sha256.New, key), text: make([]byte, 0, 1024)}
-}
+// maxText is the length of the longest text whose room is kept for the next one, in bytes.
+const maxText = 64 << 10
 
-// room is where the next text may be put together.
-func (c *coder) room() []byte { return c.text[:0] }
-
-// code gives the code of a text, which is room of this coder from then on.
-func (c *coder) code(text []byte) string {
-	if c.used {
-		c.mac.Reset()
+// code gives the code of what encode appends.
+func (k *key) code(encode func([]byte) []byte) string {
+	c, ok := k.coders.Get().(*coder)
+	if !ok {
+		c = &coder{mac: hmac.New(sha256.New, k.secret)}
 	}
-	c.used, c.text = true, text
+	text := encode(c.text[:0])
 	c.mac.Write(text)
 	var sum [sha256.Size]byte
-	return hex.EncodeToString(c.mac.Sum(sum[:0]))
+	code := hex.EncodeToString(c.mac.Sum(sum[:0]))
+	c.mac.Reset()
+	if cap(text) <= maxText {
+		c.text = text
+	}
+	k.coders.Put(c)
+	return code
 }
 
 // equal compares codes in constant time.

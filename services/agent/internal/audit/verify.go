@@ -151,7 +151,7 @@ func (v *verifier) begin() *BadRow {
 		if !known {
 			return &BadRow{Seq: h.Seq, Fault: UnknownKey, KeyID: h.KeyID}
 		}
-		if !equal(h.Seal, h.seal(key)) || h.Namespace != v.chain.Namespace || h.Session != v.chain.Session {
+		if !equal(h.Seal, key.code(h.encode)) || h.Namespace != v.chain.Namespace || h.Session != v.chain.Session {
 			return &BadRow{Seq: h.Seq, Fault: BadHead}
 		}
 	}
@@ -175,9 +175,8 @@ func (v *verifier) row(r Row) *BadRow {
 	if !known {
 		return bad(UnknownKey)
 	}
-	c := newCoder(key)
 	switch {
-	case !equal(r.MAC, c.code(r.encode(c.room()))):
+	case !equal(r.MAC, key.code(r.encode)):
 		return bad(Changed)
 	case r.Namespace != v.chain.Namespace || r.Session != v.chain.Session:
 		return bad(OtherSession)

@@ -276,6 +276,7 @@ func (w *Work) tell(before, next session.State, notes []session.Note) {
 	if w.told == nil {
 		w.told = map[string]session.Call{}
 	}
+	w.entries = slices.Grow(w.entries, len(notes))
 	for _, n := range notes {
 		switch n.Of {
 		case session.OfCall:

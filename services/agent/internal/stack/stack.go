@@ -2,7 +2,7 @@
 package stack
 
 // size is about what a turn takes, in bytes.
-const size = 20 << 10
+const size = 40 << 10
 
 // Reserve grows the stack of the goroutine that calls it. A new one has 2 KiB, and grows by being copied into twice the room, each time
 // with all that it holds: where much is called at once, that is a tenth of the work.
