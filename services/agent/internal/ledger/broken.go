@@ -106,8 +106,7 @@ func (l *Ledger) deleteBroken(ctx context.Context, ns, id, given string, actor a
 			return errors.Join(err, w.putSession(raw))
 		}
 		w.Row(audit.Entry{Kind: audit.Delete, Verdict: deleted, Reason: lostHead})
-		_, err = w.write(before)
-		return err
+		return w.write(before)
 	})
 	return lost, err
 }

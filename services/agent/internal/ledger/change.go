@@ -62,14 +62,14 @@ type Work struct {
 }
 
 // Change changes a session in one transaction, which is durable when it returns. fn may be run again; its error leaves nothing.
-func (l *Ledger) Change(ctx context.Context, ns, id string, actor audit.Actor, fn func(*Work) error) (out Session, err error) {
+func (l *Ledger) Change(ctx context.Context, ns, id string, actor audit.Actor, fn func(*Work) error) (Session, error) {
 	var epoch int64
 	if l.hold != nil {
 		l.hold.writing.Lock()
 		defer l.hold.writing.Unlock()
 	}
 	var w *Work
-	err = l.store.Update(ctx, ns, func(tx store.Tx) error {
+	err := l.store.Update(ctx, ns, func(tx store.Tx) error {
 		found, err := tx.Session(id)
 		if err != nil {
 			return err
@@ -90,23 +90,24 @@ func (l *Ledger) Change(ctx context.Context, ns, id string, actor audit.Actor, f
 		if err := fn(w); err != nil {
 			return err
 		}
-		if out, err = w.write(before); err != nil {
+		if err := w.write(before); err != nil {
 			return err
 		}
 		epoch, err = w.leave()
 		return err
 	})
-	if err == nil {
-		l.recent.wrote(out, w.stored, w.text)
-		for _, then := range w.then {
-			then()
-		}
-		l.bell.ring(store.Key{Namespace: ns, Session: id})
+	if err != nil {
+		return Session{}, err
 	}
-	if err == nil && l.hold != nil {
+	l.recent.wrote(w.Session, w.stored, w.text)
+	for _, then := range w.then {
+		then()
+	}
+	l.bell.ring(store.Key{Namespace: ns, Session: id})
+	if l.hold != nil {
 		l.hold.set(epoch)
 	}
-	return out, err
+	return *w.Session, nil
 }
 
 // Claim takes a session for the holder before work that comes ahead of its first change. It is written with what else the claim means.
@@ -319,13 +320,13 @@ func (w *Work) complete(e audit.Entry) audit.Entry {
 }
 
 // write writes the session and its rows. Of the calls of which nothing is open any more only the rows tell.
-func (w *Work) write(before []byte) (Session, error) {
+func (w *Work) write(before []byte) error {
 	s := w.Session
 	if err := w.closed(); err != nil {
-		return Session{}, err
+		return err
 	}
 	if err := w.owed(); err != nil {
-		return Session{}, err
+		return err
 	}
 	maps.DeleteFunc(s.Calls, func(id string, _ Call) bool {
 		return !slices.ContainsFunc(s.State.Calls, func(c session.Call) bool { return c.ID == id })
@@ -335,25 +336,25 @@ func (w *Work) write(before []byte) (Session, error) {
 	}
 	if len(w.entries)+len(w.kept) == 0 {
 		if same, err := json.Marshal(s); err != nil || bytes.Equal(before, same) {
-			return *s, err // Nothing happened, such as a cancel that came twice.
+			return err // Nothing happened, such as a cancel that came twice.
 		}
 	}
 	s.Updated = w.Now
 	s.Talk.Worked += w.worked
 	after, err := json.Marshal(s)
 	if err != nil {
-		return Session{}, err
+		return err
 	}
 	changed, err := delta(before, after)
 	if err != nil {
-		return Session{}, err
+		return err
 	}
 	if err := w.rows(changed); err != nil {
-		return Session{}, err
+		return err
 	}
 	err = w.putSession(after)
 	s.Version++
-	return *s, err
+	return err
 }
 
 // putSession writes the session, of which raw is the text.

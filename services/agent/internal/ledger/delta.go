@@ -10,10 +10,12 @@ type member struct{ key, value []byte }
 
 var errObject = errors.New("its stored text is damaged: it is no whole JSON object as this program writes one, or something stands behind its end")
 
-// members splits an object that json.Marshal wrote, whose names need no escapes: those of Session. It reads the text once, which is why
-// encoding/json does not do it.
-func members(object []byte) (all []member, err error) {
-	all = make([]member, 0, 24) // A session has no more.
+// most is how many members a session has as a rule, so that room for them is made once.
+const most = 24
+
+// members appends the members of an object that json.Marshal wrote, whose names need no escapes: those of Session. It reads the text once, which is
+// why encoding/json does not do it.
+func members(all []member, object []byte) ([]member, error) {
 	rest, ok := bytes.CutPrefix(object, []byte("{"))
 	for ok && len(rest) > 0 && rest[0] == '"' {
 		var m member
@@ -76,8 +78,8 @@ func quoted(text []byte) int {
 
 // delta is a JSON merge patch (RFC 7386) of the members of two objects: those that changed as they are now, those that are gone as null.
 func delta(before, after []byte) ([]byte, error) {
-	a, errA := members(before)
-	b, errB := members(after)
+	a, errA := members(make([]member, 0, most), before)
+	b, errB := members(make([]member, 0, most), after)
 	if err := errors.Join(errA, errB); err != nil {
 		return nil, err
 	}

@@ -224,7 +224,7 @@ func (l *Ledger) read(v store.View, ns string, s store.Session) (out Session, te
 
 // parse reads a session, whoever wrote it. *BrokenError.
 func parse(s store.Session) (*known, error) {
-	parts, err := members(s.Body)
+	parts, err := members(nil, s.Body)
 	k := &known{body: s.Body}
 	if err == nil {
 		k.text = find(parts, []byte("session"))

@@ -39,7 +39,7 @@ func (b *bodies) find(id string, body []byte) *known {
 func (b *bodies) read(id string, k *known) { b.Put(id, k, len(k.body)) }
 
 // wrote takes a session as it was written, with the text of it; nil: it was not.
-func (b *bodies) wrote(s Session, body, text []byte) {
+func (b *bodies) wrote(s *Session, body, text []byte) {
 	// What is not UTF-8 in it is another text when it is read again.
 	if body != nil && !bytes.Contains(body, []byte(`\ufffd`)) {
 		b.read(s.ID, &known{body: body, text: text, session: s.copy()})

@@ -115,7 +115,7 @@ func TestRecent(t *testing.T) {
 		if err != nil || !bytes.Equal(stored.text, text) {
 			t.Fatalf("%s, %v", stored.text, err)
 		}
-		kept.wrote(s, body, text)
+		kept.wrote(&s, body, text)
 		k := kept.find(s.ID, body)
 		if k == nil {
 			t.Fatalf("it is not known: %s", body)

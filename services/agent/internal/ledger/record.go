@@ -113,7 +113,7 @@ func (r record) seals() []member {
 
 // seal puts the seals into the details of a row, so that the code of the row goes over them, and gives them in canonical form.
 func (r record) seal(details string) (string, error) {
-	all, err := members([]byte(cmp.Or(details, "{}")))
+	all, err := members(make([]member, 0, most), []byte(cmp.Or(details, "{}")))
 	if err != nil || !plain(all) {
 		return r.resealed(details)
 	}

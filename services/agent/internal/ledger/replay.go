@@ -143,7 +143,7 @@ func (l *Ledger) replayed(ctx context.Context, ns, id string, upTo uint64) (map[
 
 // differing names the members of a session's text that are not those that its rows make, in order; nil: there are none. A second one of a name is another.
 func differing(made map[string]json.RawMessage, text []byte) (names []string) {
-	parts, _ := members(text) // A text that cannot be taken apart has none of them.
+	parts, _ := members(nil, text) // A text that cannot be taken apart has none of them.
 	seen := map[string]bool{}
 	for _, m := range parts {
 		name := string(m.key)

@@ -64,9 +64,11 @@ func (l *Ledger) Create(ctx context.Context, ns string, f Fresh, actor audit.Act
 		}
 		w := &Work{Tx: tx, Session: &s, Actor: actor, ledger: l, ns: ns, Now: now}
 		w.Row(audit.Entry{Kind: audit.Create, Verdict: "CREATED", Reason: "asked for", ArgsDigest: string(f.Asked)})
-		var err error
-		out, err = w.write([]byte("{}"))
-		return err
+		if err := w.write([]byte("{}")); err != nil {
+			return err
+		}
+		out = s
+		return nil
 	})
 	return out, err
 }

@@ -132,7 +132,7 @@ func moment(t time.Time) string {
 
 // ours is nil where a body that can be read has nothing in it but what this program writes.
 func ours(body []byte) error {
-	parts, err := members(body)
+	parts, err := members(nil, body)
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ type heard struct {
 // ask calls the model once and has what it says judged. The call is charged in the transaction of its answer, or in one of its own where the work
 // was stopped meanwhile.
 func (e *Engine) ask(ctx context.Context, ns string, s ledger.Session) error {
-	t := e.think(ctx, ns, s, nil)
+	t := e.think(ctx, ns, &s, nil)
 	err := t.err
 	if err == nil {
 		_, err = e.Ledger.Change(ctx, ns, s.ID, model, t.write)
@@ -65,11 +65,11 @@ type thought struct {
 }
 
 // think calls the model and has what it says judged. fresh are texts of the session that are not stored yet.
-func (e *Engine) think(ctx context.Context, ns string, s ledger.Session, fresh map[string]string) thought {
+func (e *Engine) think(ctx context.Context, ns string, s *ledger.Session, fresh map[string]string) thought {
 	if s.Turns == 0 && len(s.Pins) == 0 { // What the session meets first it keeps to (S18).
 		e.Tools.Await(ctx, ns, "")
 	}
-	r, err := e.Tools.Router(ctx, ns, s)
+	r, err := e.Tools.Router(ctx, ns, *s)
 	var h heard
 	if err != nil {
 		err = &unaskedError{err}
@@ -81,14 +81,14 @@ func (e *Engine) think(ctx context.Context, ns string, s ledger.Session, fresh m
 		return t
 	}
 	called := calledModel(err)
-	write, err := e.judge(ctx, ns, s, r, h, err)
+	write, err := e.judge(ctx, ns, *s, r, h, err)
 	if err != nil {
 		t.err = err
 		return t
 	}
 	t.write = func(w *ledger.Work) error {
 		switch {
-		case sameGround(*w.Session, s):
+		case sameGround(w.Session, s):
 			return write(w)
 		case called:
 			return discard(w, s.State.Turn.ID, h.text, "the session was changed while the model answered")
@@ -137,11 +137,11 @@ func discard(w *ledger.Work, turn, text, why string) error {
 
 // sameGround says that an answer to one state of a session is one to the other, too: nobody has spoken in the turn, moved it or changed what
 // it is about. What waits in the queue, or was asked aside, makes no answer wrong.
-func sameGround(a, b ledger.Session) bool {
+func sameGround(a, b *ledger.Session) bool {
 	x, y := a.Talk.Messages, b.Talk.Messages
 	return a.State.Turn.ID == b.State.Turn.ID && a.State.Turn.Utterance == b.State.Turn.Utterance && a.State.Turn.Running == b.State.Turn.Running &&
 		a.State.Step == b.State.Step && a.State.Lifecycle == b.State.Lifecycle && len(x) == len(y) && (len(x) == 0 || x[len(x)-1].Text == y[len(y)-1].Text) &&
-		reflect.DeepEqual(a.Items, b.Items) && reflect.DeepEqual(a.Settings, b.Settings)
+		reflect.DeepEqual(&a.Items, &b.Items) && reflect.DeepEqual(&a.Settings, &b.Settings)
 }
 
 // unaskedError is why the model was not asked: no prompt could be made, or its tools could not be had.
@@ -239,7 +239,7 @@ func (e *Engine) judge(ctx context.Context, ns string, s ledger.Session, r route
 }
 
 // hear builds the prompt and calls the model.
-func (e *Engine) hear(ctx context.Context, ns string, s ledger.Session, r router.Router, fresh map[string]string) (heard, error) {
+func (e *Engine) hear(ctx context.Context, ns string, s *ledger.Session, r router.Router, fresh map[string]string) (heard, error) {
 	generator, err := e.Models.Generator(s.Backend)
 	if err != nil {
 		return heard{}, &unaskedError{err}
@@ -248,22 +248,22 @@ func (e *Engine) hear(ctx context.Context, ns string, s ledger.Session, r router
 	constrain := ok && teller.Tells().Schema
 	told := e.tellings.tell(r.Tools)
 	var h heard
-	p := Prompt{Session: s, Pattern: s.Talk.Pattern, Constrain: constrain, Tools: told.shown}
+	p := Prompt{Session: *s, Pattern: s.Talk.Pattern, Constrain: constrain, Tools: told.shown}
 	var talk []llm.Message
 	err = e.read(ctx, ns, s.ID, func(t reader) (err error) {
 		t.fresh = fresh
 		if talk, err = t.messages(s.Talk.Messages); err != nil {
 			return err
 		}
-		if h.results, err = t.results(s); err != nil {
+		if h.results, err = t.results(*s); err != nil {
 			return err
 		}
-		return t.past(s, &p)
+		return t.past(*s, &p)
 	})
 	if err != nil {
 		return heard{}, err
 	}
-	if err := e.refers(ctx, ns, s, r, &p); err != nil {
+	if err := e.refers(ctx, ns, *s, r, &p); err != nil {
 		return heard{}, err
 	}
 	for i, result := range h.results {
@@ -296,7 +296,7 @@ func (e *Engine) hear(ctx context.Context, ns string, s ledger.Session, r router
 		return heard{}, err
 	}
 	h.asked = true
-	h.text, h.result, err = e.generate(ctx, s, generator, req)
+	h.text, h.result, err = e.generate(ctx, *s, generator, req)
 	h.again = repeats(talk, h.text)
 	h.made = madeBy(window, req, h.result)
 	return h, err

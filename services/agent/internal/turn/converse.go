@@ -36,7 +36,7 @@ func (e *Engine) Converse(ctx, caller context.Context, ns, id string, m Message,
 	} else {
 		kept = t.queue(ctx)
 	}
-	if !kept || err != nil || e.Rests(t.kept) {
+	if !kept || err != nil || t.rests {
 		return time.Time{}, err
 	}
 	return e.Drive(ctx, ns, id)
@@ -55,12 +55,12 @@ type talk struct {
 	ns   string
 	m    Message
 	told Accepted
-	// was is the session as it was read, now what the turn makes of it. direct: it can be opened at once.
-	was, now ledger.Session
-	turn     opening
-	direct   bool
-	// kept is the session as it was when the message was stored.
-	kept ledger.Session
+	// now is what the turn makes of the session as it was read. direct: it can be opened at once.
+	now    ledger.Session
+	turn   opening
+	direct bool
+	// rests: the session does, since the message was stored.
+	rests bool
 	// taken: what the model said was written, or may have been.
 	taken bool
 }
@@ -73,15 +73,15 @@ func (e *Engine) talk(ctx context.Context, ns, id string, m Message) (*talk, err
 	t := &talk{e: e, ns: ns, m: m}
 	known := false
 	err := e.Ledger.Look(ctx, ns, id, func(s ledger.Session, v store.View) (err error) {
-		t.was, t.now = s, s
+		t.now = s
 		known, err = m.known(reader{view: v, session: id})
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	s := t.was
-	t.turn = e.opening(s, m.ID, !m.byPerson())
+	s := &t.now
+	t.turn = e.opening(t.now, m.ID, !m.byPerson())
 	if known || m.Mode != session.Queue || s.State.Turn.Running != session.NoTurn || len(s.State.Queue) > 0 || e.Limits.Together <= 0 {
 		return t, nil
 	}
@@ -100,13 +100,13 @@ func (e *Engine) talk(ctx context.Context, ns, id string, m Message) (*talk, err
 
 // queue sends the message as to any session, of whoever has it now, and says whether it is stored.
 func (t *talk) queue(ctx context.Context) bool {
-	r, err := t.e.Under(nil).Send(ctx, t.ns, t.was.ID, t.m)
+	r, err := t.e.Under(nil).Send(ctx, t.ns, t.now.ID, t.m)
 	t.tell(r, err)
 	return err == nil
 }
 
 func (t *talk) tell(r Receipt, err error) {
-	t.kept = r.Session
+	t.rests = t.e.Rests(r.Session)
 	t.told(r, err)
 }
 
@@ -122,7 +122,7 @@ func (t *talk) think(ctx context.Context) <-chan thought {
 			thoughts <- out
 		}()
 		stack.Reserve()
-		out = t.e.think(ctx, t.ns, t.now, map[string]string{textOf(t.m.ID): t.m.Text})
+		out = t.e.think(ctx, t.ns, &t.now, map[string]string{textOf(t.m.ID): t.m.Text})
 	}()
 	return thoughts
 }
@@ -140,7 +140,7 @@ func (t *talk) run(ctx, caller context.Context) (kept bool, err error) {
 			first = &got
 		}
 		if !t.taken {
-			t.e.charge(ctx, t.ns, t.was.ID, t.now.State.Turn.ID, *first)
+			t.e.charge(ctx, t.ns, t.now.ID, t.now.State.Turn.ID, *first)
 		}
 	}()
 	timer := time.NewTimer(t.e.Limits.Together)
@@ -176,9 +176,9 @@ func (t *talk) store(ctx context.Context, answer func(*ledger.Work) error) (kept
 	var late bool
 	var wrong error
 	r := Receipt{Why: words.NotAForm}
-	s, err := t.e.Ledger.Change(ctx, t.ns, t.was.ID, t.m.actor(), func(w *ledger.Work) error {
+	s, err := t.e.Ledger.Change(ctx, t.ns, t.now.ID, t.m.actor(), func(w *ledger.Work) error {
 		wrong, t.taken = nil, false
-		if late = w.Session.Version != t.was.Version; late {
+		if late = w.Session.Version != t.now.Version; late {
 			var err error
 			if r.Replayed, err = before(w, t.m, &r.Decided); err == nil && !r.Replayed {
 				err = t.e.receive(w, t.m)
@@ -236,7 +236,7 @@ func (t *talk) write(ctx context.Context, first thought) error {
 	if first.err != nil {
 		return first.err
 	}
-	_, err := t.e.Ledger.Change(ctx, t.ns, t.was.ID, model, first.write)
+	_, err := t.e.Ledger.Change(ctx, t.ns, t.now.ID, model, first.write)
 	err = refusedAlready(err)
 	t.taken = err == nil || ctx.Err() == nil // as in ask
 	return err

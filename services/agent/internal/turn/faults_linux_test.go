@@ -105,7 +105,14 @@ func (r *rig) insist(text string) (died bool) {
 	for {
 		told := 0
 		var refused error
-		_, err := r.Converse(r.Context(), r.Context(), ns, id, m, func(_ Receipt, err error) { told, refused = told+1, err })
+		stored := make(chan struct{})
+		if r.together < time.Second { // The message is stored before its answer, however quick that is.
+			r.model.until = stored
+		}
+		_, err := r.Converse(r.Context(), r.Context(), ns, id, m, func(_ Receipt, err error) {
+			told, refused = told+1, err
+			close(stored)
+		})
 		if told != 1 {
 			r.Fatalf("told %d times", told)
 		}

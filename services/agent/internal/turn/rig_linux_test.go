@@ -40,15 +40,23 @@ type says struct {
 	lines []string
 	// script is what it says by how often it spoke in the turn, if it is not nil: the same again where an answer was lost.
 	script []string
-	asked  []llm.Request
+	// until is closed when it may answer; nil: at once.
+	until chan struct{}
+	asked []llm.Request
 }
 
 func (m *says) Generator(string) (llm.Generator, error)      { return m, nil }
 func (m *says) Tells() llm.Told                              { return llm.Told{Conversations: true, Schema: true} }
 func (m *says) Window(context.Context) (llm.Identity, error) { return llm.Identity{Window: 4096}, nil }
-func (m *says) Generate(_ context.Context, r llm.Request) (llm.Stream, error) {
+func (m *says) Generate(ctx context.Context, r llm.Request) (llm.Stream, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.until != nil {
+		select {
+		case <-m.until:
+		case <-ctx.Done():
+		}
+	}
 	m.asked = append(m.asked, r)
 	if err := r.CheckFor(m.Tells()); err != nil && len(r.Sampling.Stop) == 0 {
 		return nil, &llm.Error{Fault: llm.FaultRefused, Message: err.Error()}
