@@ -207,9 +207,12 @@ type key struct {
 
 // coder makes codes one after the other, each of what is put together in its text.
 type coder struct {
-	mac  hash.Hash
-	text []byte
+	mac       hash.Hash
+	text, sum []byte
 }
+
+// codeSize is the length of a code, in bytes.
+const codeSize = len(Start)
 
 // maxText is the length of the longest text whose room is kept for the next one, in bytes.
 const maxText = 64 << 10
@@ -222,8 +225,8 @@ func (k *key) code(encode func([]byte) []byte) string {
 	}
 	text := encode(c.text[:0])
 	c.mac.Write(text)
-	var sum [sha256.Size]byte
-	code := hex.EncodeToString(c.mac.Sum(sum[:0]))
+	c.sum = c.mac.Sum(c.sum[:0])
+	code := string(hex.AppendEncode(make([]byte, 0, codeSize), c.sum))
 	c.mac.Reset()
 	if cap(text) <= maxText {
 		c.text = text

@@ -2,6 +2,8 @@ package audit
 
 import (
 	"bytes"
+	"cmp"
+	"encoding/json"
 	"reflect"
 	"testing"
 	"time"
@@ -87,4 +89,32 @@ func TestEveryFieldIsUnderTheCode(t *testing.T) {
 		// One embedded Entry and the code less; one field of the actor and one of the time more.
 		t.Errorf("%d changes were tried, of %d", seen, all)
 	}
+}
+
+// TestAppendJSON: rows are written as encoding/json writes them, whatever stands in their texts, where what each row has is there.
+func TestAppendJSON(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		text := func(label string) string {
+			return rapid.OneOf(rapid.StringMatching(`[a-z <>&"\\]{0,9}`), rapid.String(), rapid.SampledFrom([]string{"霧の港", "\u2028", "\x7f", "a\xff", `{"a":"b"}`})).Draw(t, label)
+		}
+		rows := rapid.SliceOfN(rapid.Custom(anyRow), 0, 3).Draw(t, "rows")
+		for i := range rows {
+			for _, f := range settable(reflect.ValueOf(&rows[i]).Elem(), nil) {
+				f.SetString(text("text"))
+			}
+			r := &rows[i]
+			r.MAC = text("mac")
+			for _, needed := range []*string{&r.Namespace, &r.Session, (*string)(&r.Kind), &r.Verdict, &r.Reason} {
+				*needed = cmp.Or(*needed, "x")
+			}
+		}
+		want, err := json.Marshal(rows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if is := AppendJSON(nil, rows...); string(is) != string(want) {
+			t.Fatalf("%s\n%s", is, want)
+		}
+	})
 }

@@ -19,7 +19,7 @@ type Hash string
 // Sum gives the hash of the content of a file, or of any other bytes.
 func Sum(content []byte) Hash {
 	sum := sha256.Sum256(content)
-	return Hash(hex.EncodeToString(sum[:]))
+	return Hash(hex.AppendEncode(make([]byte, 0, 2*sha256.Size), sum[:]))
 }
 
 // Valid says whether this is a hash: not absent, not a folder, not something else.
