@@ -113,7 +113,7 @@ func TestAppendJSON(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if is := AppendJSON(nil, rows...); string(is) != string(want) {
+		if is := AppendJSON(nil, rows...); !bytes.Equal(is, want) {
 			t.Fatalf("%s\n%s", is, want)
 		}
 	})
