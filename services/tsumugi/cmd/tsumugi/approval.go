@@ -37,7 +37,8 @@ Deciding takes the role approver: a token that has it, or on this machine withou
 
 // deciding is what a command of approvals is given when it runs, until Ctrl-C.
 func deciding(c *cobra.Command, o *approval.Options) (context.Context, context.CancelFunc) {
-	o.In, o.Out, o.Err, o.Person = c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr(), obs.Terminal(os.Stdin) && obs.Terminal(os.Stdout)
+	o.In, o.Out, o.Err, o.By = c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr(), shownBy(c)
+	o.Person = obs.Terminal(os.Stdin) && obs.Terminal(os.Stdout)
 	return signal.NotifyContext(c.Context(), syscall.SIGINT, syscall.SIGTERM)
 }
 

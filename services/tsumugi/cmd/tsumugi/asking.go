@@ -40,6 +40,18 @@ func askingFlags(c *cobra.Command, addr, shown *string) {
 	}
 }
 
+// shownBy are the flags by which a command was shown a token, as they are typed again in a shell.
+func shownBy(c *cobra.Command) []string {
+	if approver, _ := c.Flags().GetBool("approver"); approver {
+		return []string{"--approver"}
+	}
+	file, _ := c.Flags().GetString("token-file")
+	if file == "" {
+		return nil
+	}
+	return []string{"--token-file", "'" + strings.ReplaceAll(file, "'", `'\''`) + "'"}
+}
+
 // approverSecret reads the secret in the data folder of an agent. It is shown only when it is asked for, and to this machine alone: whoever listens
 // at an address learns it.
 func approverSecret(addr, folder string) (string, error) {

@@ -3,8 +3,11 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/spf13/cobra"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/token"
 )
@@ -46,6 +49,26 @@ func TestReadToken(t *testing.T) {
 	for _, name := range []string{"add", "list", "revoke"} {
 		if c, _, err := root.Find([]string{name}); err != nil || c.Name() != name || c.Flag("tokens") == nil {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A command that is told to somebody shows the token as theirs did, and fits a shell.
+func TestShownBy(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ args, want []string }{
+		{nil, nil},
+		{[]string{"--approver"}, []string{"--approver"}},
+		{[]string{"--token-file", "a b"}, []string{"--token-file", "'a b'"}},
+		{[]string{"--token-file", "it's"}, []string{"--token-file", `'it'\''s'`}},
+	} {
+		c, addr, shown := &cobra.Command{}, "", ""
+		askingFlags(c, &addr, &shown)
+		if err := c.ParseFlags(tt.args); err != nil {
+			t.Fatal(err)
+		}
+		if by := shownBy(c); !slices.Equal(by, tt.want) {
+			t.Errorf("%q: %q", tt.args, by)
 		}
 	}
 }

@@ -33,7 +33,7 @@ func sessionCommand() *cobra.Command {
 
 // running is what a command of sessions is given when it runs, until Ctrl-C.
 func running(c *cobra.Command, o *session.Options) (context.Context, context.CancelFunc) {
-	o.In, o.Out, o.Err = c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr()
+	o.In, o.Out, o.Err, o.By = c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr(), shownBy(c)
 	return signal.NotifyContext(c.Context(), syscall.SIGINT, syscall.SIGTERM)
 }
 

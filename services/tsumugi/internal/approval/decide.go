@@ -117,7 +117,7 @@ func (o Options) sure(d agentv1.Decision) bool {
 
 func (o Options) outcome(name string, a Answer, now *agentv1.Approval) {
 	if a.Decision == agentv1.Decision_DECISION_EDIT {
-		client.Say(o.Out, "\n%s is closed, and approves nothing; this one is to be decided:\n\n%slook and decide: %s\n", name, told(now), client.Decide(o.Addr, o.Token, now))
+		client.Say(o.Out, "\n%s is closed, and approves nothing; this one is to be decided:\n\n%slook and decide: %s\n", name, told(now), client.Decide(o.Addr, o.Token, o.By, now))
 		return
 	}
 	text := client.Word(now.GetState(), "APPROVAL_STATE_")

@@ -135,7 +135,7 @@ func (o Options) approval(c *agentv1.ApprovalChange) string {
 	p.WriteString(text + "\n")
 	p.Line("asked because", a.GetAskedBecause())
 	p.Line("it says what for", a.GetIntent().GetText())
-	p.Line("look and decide", client.Decide(o.Addr, o.Token, a))
+	p.Line("look and decide", client.Decide(o.Addr, o.Token, o.By, a))
 	return p.String()
 }
 

@@ -25,6 +25,8 @@ type Options struct {
 	Addr string
 	// Token is the bearer token that says who asks; empty for none.
 	Token string
+	// By are the flags by which it was shown, for the commands that are told; none: a variable holds it.
+	By []string
 	// Name is `sessions/{uuid}`, the UUID, or how the UUID ends.
 	Name string
 	In   io.Reader

@@ -381,18 +381,27 @@ func TestABrokenSession(t *testing.T) {
 	}
 }
 
-// What decides is told with what waits: an outcome is told, and nothing is approved by it.
+// What decides is told with what waits: an outcome is told, and nothing is approved by it. Whoever has shown a token shows it again; another one has to.
 func TestWhatDecides(t *testing.T) {
 	t.Parallel()
-	o := Options{Addr: "localhost:1"}
-	for kind, want := range map[agentv1.ApprovalKind]string{
-		agentv1.ApprovalKind_APPROVAL_KIND_OUTCOME:   "look and decide: tsumugi approval outcome 1f0c happened|not-happened --addr localhost:1 --approver\n",
-		agentv1.ApprovalKind_APPROVAL_KIND_TOOL_CALL: "look and decide: tsumugi approval approve 1f0c --addr localhost:1 --approver\n",
+	const call, outcome = agentv1.ApprovalKind_APPROVAL_KIND_TOOL_CALL, agentv1.ApprovalKind_APPROVAL_KIND_OUTCOME
+	for _, tt := range []struct {
+		kind  agentv1.ApprovalKind
+		token string
+		by    []string
+		want  string
+	}{
+		{outcome, "", nil, "look and decide: tsumugi approval outcome 1f0c happened|not-happened --addr localhost:1 --approver\n"},
+		{call, "", nil, "look and decide: tsumugi approval approve 1f0c --addr localhost:1 --approver\n"},
+		{call, "t", []string{"--approver"}, "look and decide: tsumugi approval approve 1f0c --addr localhost:1 --approver\n"},
+		{call, "t", []string{"--token-file", "'a b'"}, "look and decide: tsumugi approval approve 1f0c --addr localhost:1 --token-file 'a b'\n"},
+		{call, "t", nil, "look and decide: tsumugi approval approve 1f0c --addr localhost:1\n"},
 	} {
-		a := &agentv1.Approval{Name: "approvals/1f0c", Kind: kind}
+		o := Options{Addr: "localhost:1", Token: tt.token, By: tt.by}
+		a := &agentv1.Approval{Name: "approvals/1f0c", Kind: tt.kind}
 		for _, text := range []string{o.asked(a), o.approval(&agentv1.ApprovalChange{Change: "ASK", Approval: a})} {
-			if !strings.Contains(text, want) {
-				t.Errorf("no %q in\n%s", want, text)
+			if !strings.Contains(text, tt.want) {
+				t.Errorf("no %q in\n%s", tt.want, text)
 			}
 		}
 	}

@@ -104,7 +104,7 @@ func (p *page) open(o Options, name, session string, c *agentv1.OpenToolCall) {
 
 // command is a command line about sessions of the same server.
 func (o Options) command(words ...string) string {
-	return client.Command(o.Addr, append([]string{"session"}, words...)...)
+	return client.Command(o.Addr, o.By, append([]string{"session"}, words...)...)
 }
 
 // waiting tells the approvals that a session waits for, each with what decides it. Who may not read one sees its name.
@@ -127,7 +127,7 @@ func (o Options) waiting(ctx context.Context, agent agentv1.AgentServiceClient, 
 func (o Options) asked(a *agentv1.Approval) string {
 	p := &page{}
 	p.Line("waits for", a.GetName()+": "+brief(a))
-	p.Line("  look and decide", client.Decide(o.Addr, o.Token, a))
+	p.Line("  look and decide", client.Decide(o.Addr, o.Token, o.By, a))
 	p.Line("  or in a message", a.GetWords())
 	return p.String()
 }
