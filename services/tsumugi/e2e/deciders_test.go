@@ -188,11 +188,12 @@ func worded(t *testing.T, m mode) {
 	}
 	o.think(say("EXECUTION", "continue", "actions", acts("move", args{"source": "b.txt", "destination": "c.txt"})), say("EXECUTION", "done", "reply", "移しました。"))
 	o.send(t, s, &agentv1.SendMessageRequest{Session: name, Text: "また移して"})
-	if h := o.send(t, s, &agentv1.SendMessageRequest{Session: name, Text: "承認"}); h.accepted.GetDecided() == "" { // the only one, and asked since
+	h := o.send(t, s, &agentv1.SendMessageRequest{Session: name, Text: "承認"})
+	if h.accepted.GetDecided() == "" { // the only one, and asked since
 		t.Errorf("the bare word is taken as %v", h.accepted)
 	}
-	if o.until(t, s, name, "it is moved again", rests); o.file(t, "c.txt") != "原稿" {
-		t.Error("nothing was moved")
+	if o.file(t, "c.txt") != "原稿" || !rests(h.session) || h.events[1].GetApproval().GetChange() != "APPROVE" {
+		t.Errorf("what came of the word is told as %v, and nothing was moved", h.events)
 	}
 	o.sound(t, s, name)
 }

@@ -127,3 +127,9 @@ func TestScenarios(t *testing.T) {
 		})
 	}
 }
+
+// Each case of cases/agent.md is found by its number: a test TestAgentNN... has it, or a scenario whose name ends in it. It stands here because
+// the tests of this package are never taken from the cache, which does not see other modules.
+func TestEveryCaseOfTheAgentHasATest(t *testing.T) {
+	testkit.EveryCaseHasATest(t, "agent", "services/agent", "services/internal", "services/tsumugi/e2e")
+}

@@ -581,7 +581,8 @@ type MessageAccepted struct {
 	// How many turns come before its own: the open one, and those of messages that wait. 0: its turn is open, or will be at
 	// once; of one that is `replayed` it may be over, or the message was closed by a cancel.
 	Position int32 `protobuf:"varint,2,opt,name=position,proto3" json:"position,omitempty"`
-	// The approval that the message has decided, `approvals/{uuid}`; then it is no message of the conversation, and nothing answers it.
+	// The approval that the message has decided, `approvals/{uuid}`; then it is no message of the conversation, and what follows
+	// is what the turn of the approval does with it.
 	Decided string `protobuf:"bytes,3,opt,name=decided,proto3" json:"decided,omitempty"`
 	// The same request had been taken before.
 	Replayed bool `protobuf:"varint,4,opt,name=replayed,proto3" json:"replayed,omitempty"`

@@ -26,15 +26,15 @@ func impactOf(p folder.Plan) []Line {
 	case p.Op == folder.Delete && p.Kind == folder.KindLink:
 		add(fmt.Sprintf("Deletes the link %s, and not what it leads to.", name), fmt.Sprintf("リンク %s を削除します。リンク先は残ります。", name))
 	case p.Op == folder.Delete:
-		add(fmt.Sprintf("Deletes the file %s (%d bytes).", name, p.BeforeSize), fmt.Sprintf("ファイル %s（%d バイト）を削除します。", name, p.BeforeSize))
+		add(fmt.Sprintf("Deletes the file %s (%s).", name, size(p.BeforeSize)), fmt.Sprintf("ファイル %s（%d バイト）を削除します。", name, p.BeforeSize))
 	case p.Op == folder.Move:
-		add(fmt.Sprintf("Moves %s to %s (%d bytes).", name, to, p.BeforeSize), fmt.Sprintf("%s を %s に移動します（%d バイト）。", name, to, p.BeforeSize))
+		add(fmt.Sprintf("Moves %s to %s (%s).", name, to, size(p.BeforeSize)), fmt.Sprintf("%s を %s に移動します（%d バイト）。", name, to, p.BeforeSize))
 	case p.Before == folder.Absent:
-		add(fmt.Sprintf("Makes the new file %s (%d bytes).", name, p.AfterSize), fmt.Sprintf("新しいファイル %s（%d バイト）を作ります。", name, p.AfterSize))
+		add(fmt.Sprintf("Makes the new file %s (%s).", name, size(p.AfterSize)), fmt.Sprintf("新しいファイル %s（%d バイト）を作ります。", name, p.AfterSize))
 	case p.Unchanged() && !p.Redacted:
-		add(fmt.Sprintf("Leaves the content of %s as it is (%d bytes).", name, p.AfterSize), fmt.Sprintf("%s の内容は変わりません（%d バイト）。", name, p.AfterSize))
+		add(fmt.Sprintf("Leaves the content of %s as it is (%s).", name, size(p.AfterSize)), fmt.Sprintf("%s の内容は変わりません（%d バイト）。", name, p.AfterSize))
 	default:
-		add(fmt.Sprintf("Replaces the content of %s: %d bytes become %d.", name, p.BeforeSize, p.AfterSize),
+		add(fmt.Sprintf("Replaces the content of %s: %s become %d.", name, size(p.BeforeSize), p.AfterSize),
 			fmt.Sprintf("%s の内容を置き換えます: %d バイトが %d バイトになります。", name, p.BeforeSize, p.AfterSize))
 	}
 	if p.Target != "" && p.Target != p.Path {
@@ -47,6 +47,13 @@ func impactOf(p folder.Plan) []Line {
 		add("Makes new folders: "+listed(p.NewFolders, ", "), "新しいフォルダを作ります: "+listed(p.NewFolders, "、"))
 	}
 	return out
+}
+
+func size(bytes int64) string {
+	if bytes == 1 {
+		return "1 byte"
+	}
+	return fmt.Sprintf("%d bytes", bytes)
 }
 
 func listed(names []string, sep string) string {

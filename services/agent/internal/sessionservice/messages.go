@@ -31,7 +31,7 @@ type Taken struct {
 	// Message is its id, Position how many turns come before its own.
 	Message  string
 	Position int
-	// Decided is the approval that its words decided; then nothing follows. Why says of a text that looks like a decision why it is none.
+	// Decided is the approval that its words decided; then it is no message, and its turn is that of the approval. Why says of a text that looks like a decision why it is none.
 	Decided, Why string
 	Replayed     bool
 	// Session is as it was with the message, Seq the row behind which what comes of it begins.
@@ -39,7 +39,7 @@ type Taken struct {
 	Seq     int64
 }
 
-// Send takes a message, and follows what comes of it. The stream is nil where nothing follows. *Violations, *NotFoundError, *ReusedError,
+// Send takes a message, and follows what comes of it. *Violations, *NotFoundError, *ReusedError,
 // *session.RefusedError, *gate.Refusal.
 func (s *Service) Send(ctx context.Context, w Who, id string, m Message) (Taken, *watch.Stream, error) {
 	message := s.idOf(w, m.RequestID, "message")
@@ -64,7 +64,7 @@ func (s *Service) Send(ctx context.Context, w Who, id string, m Message) (Taken,
 	}
 	if got.Decided != nil {
 		t.Message, t.Decided = "", got.Decided.ID
-		return t, nil, nil
+		return t, s.watches.Follow(w.Namespace, id, "", t.Seq), nil
 	}
 	if t.Position = slices.Index(got.Session.State.Queue, message) + 1; t.Position > 0 && got.Session.State.Turn.Running == session.NoTurn {
 		t.Position--

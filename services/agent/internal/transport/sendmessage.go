@@ -57,14 +57,9 @@ func (s *Server) SendMessage(q *agentv1.SendMessageRequest, stream grpc.ServerSt
 	if err != nil {
 		return fault(err)
 	}
-	if w != nil {
-		defer w.Close()
-	}
+	defer w.Close()
 	if err := stream.Send(accepted(t)); err != nil {
 		return err
-	}
-	if w == nil {
-		return stream.Send(&agentv1.SessionEvent{Seq: int64(t.Session.Head.Seq), Time: stamp(t.Session.Updated), Event: &agentv1.SessionEvent_Session{Session: fromSession(t.Session)}})
 	}
 	return s.tell(stream, session, w)
 }

@@ -88,7 +88,8 @@ func (s *Service) Watch(ctx context.Context, ns, id string, from *int64) (*Strea
 	return w, nil
 }
 
-// Follow tells what comes of a message behind a row, until its turn has ended or waits for a person; the last event is the session as it is.
+// Follow tells what comes of a message behind a row, until its turn has ended or waits for a person; the last event is the session as it is. A message
+// that decided is none: it is empty, and the turn is that which goes on.
 func (s *Service) Follow(ns, id, message string, after int64) *Stream {
 	w := s.stream(ns, id, func(s ledger.Session) bool { return settled(s, message) })
 	w.seq, w.ended = after, false
@@ -108,7 +109,7 @@ func ended(s ledger.Session) bool {
 		st.Turn.Running == session.NoTurn && len(st.Queue) == 0
 }
 
-// settled says that the turn of a message has ended, or waits for a person.
+// settled says that the turn of a message, or the one that is open, has ended or waits for a person.
 func settled(s ledger.Session, message string) bool {
 	st := s.State
 	for _, waits := range st.Queue {
@@ -116,7 +117,7 @@ func settled(s ledger.Session, message string) bool {
 			return st.Turn.Running == session.Waiting // Nothing moves before a person does.
 		}
 	}
-	if st.Turn.Next == message || st.Turn.Running == session.Stopping || st.Lifecycle == session.Canceling {
+	if message != "" && st.Turn.Next == message || st.Turn.Running == session.Stopping || st.Lifecycle == session.Canceling {
 		return false
 	}
 	return st.Turn.Running == session.NoTurn || st.Turn.Running == session.Waiting
