@@ -106,6 +106,8 @@ var modelled = []scenario{
 	{"a real model server says a task", tasked},
 	{"a real model server says six turns", remembered},
 	{"the services are killed while a real model server says a task", killedSessions},
+	{"a real model server calls for an MCP server", othersTools},
+	{"a real model server calls for the caller", clientsTools},
 	{"a small model works", smallModel},
 }
 
