@@ -228,11 +228,13 @@ func TestClientTool(t *testing.T) {
 	d.has(d.must(Watch(ctx, o, &from)), "call sky "+call+": BEGUN", "EXECUTED", "raindrops", "the model: It rains.")
 }
 
+// approve approves by words, and leaves when they have decided.
 func (d *desk) approve(session, approval string) {
 	d.Helper()
+	ctx, leave := context.WithCancel(d.Context())
 	o := d.on(session, "")
-	o.Token = d.Approver
-	d.must(Send(d.Context(), o, Message{Text: "approve " + client.ID(approval)}))
+	o.Token, o.Out = d.Approver, leaving{&d.out, "approval APPROVE", leave}
+	d.must(Send(ctx, o, Message{Text: "approve " + client.ID(approval)}))
 }
 
 // open waits for a call of a client tool, and gives its id.
