@@ -211,8 +211,8 @@ type coder struct {
 	text, sum []byte
 }
 
-// codeSize is the length of a code, in bytes.
-const codeSize = len(Start)
+// CodeSize is the length of a code, in bytes.
+const CodeSize = len(Start)
 
 // maxText is the length of the longest text whose room is kept for the next one, in bytes.
 const maxText = 64 << 10
@@ -226,7 +226,7 @@ func (k *key) code(encode func([]byte) []byte) string {
 	text := encode(c.text[:0])
 	c.mac.Write(text)
 	c.sum = c.mac.Sum(c.sum[:0])
-	code := string(hex.AppendEncode(make([]byte, 0, codeSize), c.sum))
+	code := string(hex.AppendEncode(make([]byte, 0, CodeSize), c.sum))
 	c.mac.Reset()
 	if cap(text) <= maxText {
 		c.text = text

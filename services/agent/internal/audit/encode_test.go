@@ -91,8 +91,8 @@ func TestEveryFieldIsUnderTheCode(t *testing.T) {
 	}
 }
 
-// TestAppendJSON: rows are written as encoding/json writes them, whatever stands in their texts, where what each row has is there.
-func TestAppendJSON(t *testing.T) {
+// TestJSON: rows are written as encoding/json writes them, whatever stands in their texts, where what each row has is there.
+func TestJSON(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		text := func(label string) string {
@@ -113,7 +113,7 @@ func TestAppendJSON(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if is := AppendJSON(nil, rows...); !bytes.Equal(is, want) {
+		if is := JSON(rows); !bytes.Equal(is, want) {
 			t.Fatalf("%s\n%s", is, want)
 		}
 	})

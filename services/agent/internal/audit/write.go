@@ -2,7 +2,6 @@ package audit
 
 import (
 	"encoding/json"
-	"slices"
 	"strconv"
 	"time"
 )
@@ -10,10 +9,10 @@ import (
 // usual is about the length of a row in JSON, in bytes.
 const usual = 640
 
-// AppendJSON appends rows that were made by Keys, as json.Marshal writes them. No reflection is asked what a row looks like: rows are most of what a
+// JSON writes rows that were made by Keys, as json.Marshal does. No reflection is asked what a row looks like: rows are most of what a
 // turn writes.
-func AppendJSON(b []byte, rows ...Row) []byte {
-	b = append(slices.Grow(b, usual*len(rows)+2), '[')
+func JSON(rows []Row) []byte {
+	b := append(make([]byte, 0, usual*len(rows)+2), '[')
 	for i := range rows {
 		if i > 0 {
 			b = append(b, ',')

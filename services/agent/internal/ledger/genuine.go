@@ -19,8 +19,7 @@ import (
 const (
 	sealOpens  = `,"code":"`
 	sealCloses = `"}`
-	codeSize   = len(audit.Start)
-	sealSize   = len(sealOpens) + codeSize + len(sealCloses)
+	sealSize   = len(sealOpens) + audit.CodeSize + len(sealCloses)
 )
 
 // textOpens is what stands before the text of a session, and headOpens before the head.

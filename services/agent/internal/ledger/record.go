@@ -89,7 +89,7 @@ func (w *Work) rows(changed []byte) (err error) {
 	if r.Rows, w.Session.Head, err = w.ledger.keys.Extend(w.Session.Head, w.entries...); err != nil {
 		return err
 	}
-	all := []member{{[]byte("rows"), audit.AppendJSON(nil, r.Rows...)}, {[]byte("delta"), r.Delta}} // r, of which the rest is JSON already
+	all := []member{{[]byte("rows"), audit.JSON(r.Rows)}, {[]byte("delta"), r.Delta}} // r, of which the rest is JSON already
 	if len(r.Kept) > 0 {
 		all = append(all, member{[]byte("kept"), r.Kept})
 	}

@@ -66,7 +66,7 @@ type Stream struct {
 	shown bool
 }
 
-// Watch begins with the session as it is; from is the number up to which everything is known, nil for now. Of a session whose task has ended
+// Watch begins with the session as it is; from is the number up to which everything is known; nil: what happens from this moment on is told. Of a session whose task has ended
 // the stream ends, too. store.ErrNotFound, *GapError.
 func (s *Service) Watch(ctx context.Context, ns, id string, from *int64) (*Stream, error) {
 	w := s.stream(ns, id, ended)
